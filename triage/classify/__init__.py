@@ -1,0 +1,1 @@
+"""From trials and claims to findings; one file a cause, found by name."""

@@ -1,0 +1,1 @@
+"""Chooses trials: screen, focus, confirm; knows neither processes nor the database."""

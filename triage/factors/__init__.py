@@ -1,0 +1,1 @@
+"""The factors, one file each, found by name."""

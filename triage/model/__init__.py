@@ -1,0 +1,1 @@
+"""The values that every part exchanges: frozen, typed, without behaviour that touches the outside world."""

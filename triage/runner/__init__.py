@@ -1,0 +1,1 @@
+"""Runs one trial in processes of its own and says how it ended."""

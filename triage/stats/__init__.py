@@ -1,0 +1,1 @@
+"""Statistics: intervals, exact tests, sample sizes, and the search that minimises a failing sequence."""

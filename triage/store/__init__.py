@@ -1,0 +1,1 @@
+"""Every trial of every experiment, in `.triage/history.db`."""
