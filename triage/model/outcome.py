@@ -17,7 +17,7 @@ class Outcome(StrEnum):
     HUNG = "hung"
     """The time limit was reached."""
     KILLED = "killed"
-    """Ended from outside: by a signal that programs do not raise by accident, or out of memory with the kernel's word for it."""
+    """Ended from outside, by a signal that programs do not raise by accident, or out of memory with the kernel's word."""
     SKIPPED = "skipped"
     XFAILED = "xfailed"
     XPASSED = "xpassed"
