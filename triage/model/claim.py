@@ -9,7 +9,6 @@ from __future__ import annotations
 from msgspec import Struct
 
 from triage.model.arm import Arm
-from triage.model.signature import Signature
 
 
 class ArmCount(Struct, frozen=True):
@@ -57,7 +56,8 @@ class Claim(Struct, frozen=True, kw_only=True):
 class SignatureStudy(Struct, frozen=True, kw_only=True):
     """Everything that was counted about one signature."""
 
-    signature: Signature
+    signature: str
+    """Key of the signature (`triage.model.signature.Signature.key`), as the planner's observations carry it."""
     claims: tuple[Claim, ...] = ()
     """The confirmed and the refuted ones; empty if no arm was worth a claim or the budget ended before."""
     arms: tuple[ArmCount, ...] = ()
