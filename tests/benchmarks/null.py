@@ -1,0 +1,303 @@
+"""Null simulation of the planner, and its power: `python tests/benchmarks/null.py [EXPERIMENTS]` writes `reports/null.*`.
+
+The planner that `triage run` uses is driven by simulated trials over all factors. Under the null no factor has any effect and
+the rate may drift in time; every confirmed claim is then a false one. Predicted before the first run: at most ALPHA (4%)
+of the experiments blame anything, fewer in fact, since exact tests of counts rarely use their level up; a broken instrument (say, the
+screen's trials counted again in the confirmation) would show 10% and more at middling rates.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import ClassVar
+
+from triage.experiment.planner import ALPHA, Limits, Planner
+from triage.factors.base import Factor, Search, arm_of
+from triage.factors.repeat import Repeat
+from triage.model.arm import Arm, Level
+from triage.model.observation import ANY, Observation, Request
+from triage.model.trial import Stage
+from triage.stats.intervals import clopper_pearson
+
+SECONDS = 0.35
+"""Price of a simulated cold trial."""
+BUDGET = 120.0
+KEY = "simulated"
+
+Rate = Callable[[Arm, float, int], float]
+"""Failure probability of an execution: arm, seconds since the start, index in the process."""
+
+
+class Seeds(Factor):
+    """A factor with unlimited replayable levels and no home, such as a seed."""
+
+    def fresh(self, rng: Random) -> Level:
+        return self.level(rng.randrange(1, 10_000))
+
+
+class HashSeed(Seeds):
+    name: ClassVar[str] = "hash_seed"
+
+
+class RngSeed(Seeds):
+    name: ClassVar[str] = "rng_seed"
+
+
+class Order(Factor):
+    name: ClassVar[str] = "order"
+
+    @property
+    def home(self) -> Level:
+        return self.level("isolated")
+
+    def levels(self) -> tuple[Level, ...]:
+        return tuple(self.level(value, ("a", "b")) for value in ("scope", "reversed", "file"))
+
+    def fresh(self, rng: Random) -> Level:
+        return self.level(f"shuffled:{rng.randrange(1, 10_000)}", ("b", "a"))
+
+    def refine(self, trigger: Level | None, counter: Level | None, signature: str, rate: float) -> Search | None:
+        return self._smaller(trigger, signature) if trigger is not None and counter is None else None
+
+    def _smaller(self, trigger: Level, signature: str) -> Search:
+        for _ in range(2):
+            seen = yield Request(arm_of(self.level("after a", ("a",))), Stage.FOCUS)
+            if seen.signature == signature:
+                return self.level("after a", ("a",))
+        return trigger
+
+
+class Python(Factor):
+    name: ClassVar[str] = "python"
+
+    @property
+    def home(self) -> Level:
+        return self.level("3.11")
+
+    def levels(self) -> tuple[Level, ...]:
+        return self.level("3.12"), self.level("3.13")
+
+
+class SimulatedRepeat(Repeat):
+    def __init__(self) -> None:
+        """Needs no target."""
+
+    def levels(self) -> tuple[Level, ...]:
+        return (self.level(20),)
+
+
+def simulate(rate: Rate, seed: int, budget: float = BUDGET) -> Planner:
+    """Run one experiment and return its planner."""
+    rng = Random(seed)
+    now = 0.0
+    nothing: object = None
+    factors: list[Factor] = [Order(nothing), SimulatedRepeat(), HashSeed(nothing), RngSeed(nothing), Python(nothing)]  # type: ignore[arg-type]
+    planner = Planner(factors, Limits(budget), Random(seed + 1), lambda: now)
+    plan = planner.run()
+    observation: Observation | None = None
+    while True:
+        try:
+            request = next(plan) if observation is None else plan.send(observation)
+        except StopIteration:
+            return planner
+        now += SECONDS
+        repeat = request.arm.level("repeat")
+        failed_at = None
+        for index in range(1, (int(repeat.value) if repeat else 1) + 1):
+            if rng.random() < rate(request.arm, now, index):
+                failed_at = index
+                break
+        key = ANY if request.stage is Stage.PLAIN else KEY
+        observation = Observation(signature=key if failed_at else None, index=failed_at, seconds=SECONDS)
+
+
+def constant(p: float) -> Rate:
+    return lambda arm, now, index: p
+
+
+def ramp(low: float, high: float) -> Rate:
+    return lambda arm, now, index: low + (high - low) * min(now / BUDGET, 1.0)
+
+
+def step(low: float, high: float, at: float) -> Rate:
+    return lambda arm, now, index: low if now < at * BUDGET else high
+
+
+def wave(low: float, high: float, period: float) -> Rate:
+    return lambda arm, now, index: low + (high - low) * (0.5 + 0.5 * math.sin(2 * math.pi * now / period))
+
+
+NULLS: dict[str, Rate] = {
+    "1%": constant(0.01),
+    "3%": constant(0.03),
+    "7%": constant(0.07),
+    "15%": constant(0.15),
+    "30%": constant(0.30),
+    "50%": constant(0.50),
+    "80%": constant(0.80),
+    "95%": constant(0.95),
+    "drift 5% to 60%": ramp(0.05, 0.60),
+    "drift 60% to 5%": ramp(0.60, 0.05),
+    "step 10% to 70% at half time": step(0.10, 0.70, 0.5),
+    "step 80% to 20% at 0.7": step(0.80, 0.20, 0.7),
+    "wave 10% to 70%, 20 s": wave(0.10, 0.70, 20.0),
+    "wave 10% to 70%, 1.5 s": wave(0.10, 0.70, 1.5),
+}
+
+
+def seeded(share: float, hit: float, miss: float, name: str) -> Rate:
+    """Make a factor's seed decide: a `share` of all seeds fails with `hit`, the others, and nothing else pinned, accordingly."""
+
+    def rate(arm: Arm, now: float, index: int) -> float:
+        level = arm.level(name)
+        if level is None:
+            return share * hit + (1 - share) * miss
+        return hit if Random(f"{name}{level.value}").random() < share else miss
+
+    return rate
+
+
+def at(name: str, values: set[str] | None, hit: float, miss: float) -> Rate:
+    """Make the target fail with `hit` at some levels of a factor (None: all that are not home), else with `miss`."""
+
+    def rate(arm: Arm, now: float, index: int) -> float:
+        level = arm.level(name)
+        return hit if level is not None and (values is None or level.value in values) else miss
+
+    return rate
+
+
+def second(hit: float, miss: float) -> Rate:
+    return lambda arm, now, index: hit if index > 1 else miss
+
+
+EFFECTS: dict[str, tuple[str, Rate]] = {
+    "hash_seed: half of the seeds fail always": ("hash_seed", seeded(0.5, 1.0, 0.0, "hash_seed")),
+    "hash_seed: 1 of 10 seeds fails always": ("hash_seed", seeded(0.1, 1.0, 0.0, "hash_seed")),
+    "hash_seed: half fail 90%, others 20%": ("hash_seed", seeded(0.5, 0.9, 0.2, "hash_seed")),
+    "rng_seed: 3 of 10 seeds fail always": ("rng_seed", seeded(0.3, 1.0, 0.0, "rng_seed")),
+    "rng_seed: 1 of 20 seeds fails always": ("rng_seed", seeded(0.05, 1.0, 0.0, "rng_seed")),
+    "order: after another test 100%, alone 0%": ("order", at("order", None, 1.0, 0.0)),
+    "order: after another test 60%, alone 10%": ("order", at("order", None, 0.6, 0.1)),
+    "order: after another test 30%, alone 10%": ("order", at("order", None, 0.3, 0.1)),
+    "repeat: second execution 100%": ("repeat", second(1.0, 0.0)),
+    "repeat: second execution 50%, first 10%": ("repeat", second(0.5, 0.1)),
+    "python 3.13: 100%, others 0%": ("python", at("python", {"3.13"}, 1.0, 0.0)),
+    "python 3.13: 30%, others 0%": ("python", at("python", {"3.13"}, 0.3, 0.0)),
+    "python 3.13: 15%, others 0%": ("python", at("python", {"3.13"}, 0.15, 0.0)),
+    "python 3.13: 7%, others 0%": ("python", at("python", {"3.13"}, 0.07, 0.0)),
+    "python 3.13: 50%, others 20%": ("python", at("python", {"3.13"}, 0.5, 0.2)),
+}
+
+
+def blamed(planner: Planner) -> set[str]:
+    """Return the factors that the experiment blames."""
+    return {claim.factor for claims in planner.claims.values() for claim in claims if claim.confirmed}
+
+
+def run_nulls(experiments: int) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    each = -(-experiments // len(NULLS))
+    for number, (name, rate) in enumerate(NULLS.items()):
+        wrong: Counter[str] = Counter()
+        any_wrong = trials = 0
+        for seed in range(each):
+            planner = simulate(rate, seed * 1000 + number)
+            factors = blamed(planner)
+            wrong.update(factors)
+            any_wrong += bool(factors)
+            trials += planner.ledger.trials
+        low, high = clopper_pearson(any_wrong, each)
+        rows.append(
+            {
+                "null": name,
+                "experiments": each,
+                "blamed": any_wrong,
+                "low": low,
+                "high": high,
+                "by_factor": dict(wrong),
+                "mean_trials": trials / each,
+            }
+        )
+        print(rows[-1], file=sys.stderr, flush=True)
+    return rows
+
+
+def run_effects(experiments: int) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for number, (name, (factor, rate)) in enumerate(EFFECTS.items()):
+        for budget in (120.0, 300.0):
+            right = other = trials = 0
+            for seed in range(experiments):
+                planner = simulate(rate, seed * 1000 + 500 + number, budget)
+                factors = blamed(planner)
+                right += factor in factors
+                other += bool(factors - {factor})
+                trials += planner.ledger.trials
+            rows.append(
+                {
+                    "effect": name,
+                    "budget": budget,
+                    "experiments": experiments,
+                    "found": right / experiments,
+                    "another_blamed": other / experiments,
+                    "mean_trials": trials / experiments,
+                }
+            )
+            print(rows[-1], file=sys.stderr, flush=True)
+    return rows
+
+
+def main() -> None:
+    experiments = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    started = time.monotonic()
+    nulls = run_nulls(experiments)
+    effects = run_effects(max(20, experiments // 50))
+    total = sum(int(str(row["experiments"])) for row in nulls)
+    wrong = sum(int(str(row["blamed"])) for row in nulls)
+    low, high = clopper_pearson(wrong, total)
+    reports = Path(__file__).parents[2] / "reports"
+    reports.mkdir(exist_ok=True)
+    summary = {"alpha": ALPHA, "experiments": total, "blamed": wrong, "low": low, "high": high}
+    data = {"summary": summary, "nulls": nulls, "effects": effects}
+    (reports / "null.json").write_text(json.dumps(data, indent=1) + "\n")
+    lines = [
+        "# Null simulation and power of the planner",
+        "",
+        "Regenerate with `make null` (about ten minutes). The planner of `triage run` is driven by simulated trials of 0.35 s over",
+        "all factors, with its early stopping, 120 s an experiment unless stated.",
+        "",
+        f"**Any factor blamed without an effect: {wrong} of {total} = {wrong / total:.2%}** (95%: {low:.2%} to {high:.2%};"
+        f" the level is {ALPHA:.0%}).",
+        "",
+        "| no effect, failure rate | experiments | any factor blamed | 95% interval | trials an experiment |",
+        "| --- | ---: | ---: | --- | ---: |",
+    ]
+    for row in nulls:
+        share = float(str(row["blamed"])) / float(str(row["experiments"]))
+        lines.append(
+            f"| {row['null']} | {row['experiments']} | {share:.2%} | {row['low']:.2%} to {row['high']:.2%} | {row['mean_trials']:.0f} |"
+        )
+    lines += [
+        "",
+        "| real effect | budget | experiments | found and confirmed | another factor blamed too | trials an experiment |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    lines += [
+        f"| {row['effect']} | {row['budget']:.0f} s | {row['experiments']} | {row['found']:.0%} | {row['another_blamed']:.1%} | "
+        f"{row['mean_trials']:.0f} |"
+        for row in effects
+    ]
+    (reports / "null.md").write_text("\n".join(lines) + "\n")
+    print(f"{summary}, {time.monotonic() - started:.0f} s", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""What a factor is. A new factor is one file in this package (and one in `triage_levels` if it acts inside the target)."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from random import Random
+from typing import ClassVar
+
+import msgspec
+from msgspec import Struct
+
+from triage.model.arm import Arm, Level
+from triage.model.invocation import Invocation
+from triage.model.observation import Observation, Request
+from triage.model.project import Interpreter, Item, Project
+
+Search = Generator[Request, Observation, Level]
+"""A sub-experiment: yields the trials it wants, is sent what came of them, returns the level it found."""
+
+
+class Context(Struct, frozen=True, kw_only=True):
+    """What a factor may know of the target before any trial of an arm."""
+
+    project: Project
+    target: Item
+    orders: str
+    """Folder, relative to the root folder, for files that hold long orders."""
+    test_seconds: float = 0.0
+    """How long the target took in the scout trial: setup, call and teardown."""
+
+    @property
+    def interpreter(self) -> Interpreter:
+        """The project's own interpreter, that of the baseline."""
+        return self.project.interpreters[0]
+
+    def has_plugin(self, name: str) -> bool:
+        """Whether a plugin of that distribution is active."""
+        return any(plugin.distribution.lower() == name for plugin in self.project.collection.plugins)
+
+
+class Factor:
+    """One thing that can vary between runs, bound to a target.
+
+    The planner uses `name`, `home`, `levels`, `fresh`, `event`, `refine`; the session uses `apply` and `reason`.
+    """
+
+    name: ClassVar[str]
+    rank: ClassVar[int] = 50
+    """Position in listings and among arms of equal merit, smallest first."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    def reason(self) -> str | None:
+        """Say why this factor cannot vary here, or None if it can."""
+        return None
+
+    @property
+    def home(self) -> Level | None:
+        """The level that the baseline is at, or None if the baseline does not hold this factor still."""
+        return None
+
+    def levels(self) -> tuple[Level, ...]:
+        """Levels to be screened first, without `home`."""
+        return ()
+
+    def fresh(self, rng: Random) -> Level | None:
+        """Draw another level, if there are more than `levels` lists; such a level repeats itself exactly when replayed."""
+        del rng
+        return None
+
+    def event(self, level: Level | None, seen: Observation, signature: str) -> bool | None:
+        """Whether an observation at `level` (None: the baseline) is a failure with `signature`; None if it does not count."""
+        del level
+        if not seen.evidence:
+            return None
+        return seen.signature == signature
+
+    def screening_event(self, level: Level | None, seen: Observation, signature: str) -> bool | None:
+        """Like `event`, for choosing what to look at more closely; may be broader than what is claimed."""
+        return self.event(level, seen, signature)
+
+    def refine(self, trigger: Level | None, counter: Level | None, signature: str, rate: float) -> Search | None:
+        """Search for a smaller level that still triggers the failure (`rate`: that of `trigger`); None if there is nothing to do.
+
+        None for `trigger` or `counter` stands for the baseline. The search returns the level that replaces the one of
+        the two that is not the baseline.
+        """
+        del trigger, counter, signature, rate
+        return None
+
+    def apply(self, level: Level, invocation: Invocation) -> Invocation:
+        """Return the invocation with this factor at `level`."""
+        raise NotImplementedError
+
+    def level(self, value: object, ids: tuple[str, ...] = ()) -> Level:
+        """Make a level of this factor."""
+        return Level(factor=self.name, value=str(value), ids=ids)
+
+
+def arm_of(level: Level | None) -> Arm:
+    """Return the arm that differs from the baseline by `level` alone."""
+    return Arm() if level is None else Arm((level,))
+
+
+def draw_seed(rng: Random) -> int:
+    """Draw a seed that is short enough to be typed."""
+    return rng.randrange(1, 10_000)
+
+
+def write_order(root: str, folder: str, name: str, ids: tuple[str, ...]) -> str:
+    """Keep a long order in a file below the root folder and return its relative path."""
+    path = Path(root, folder, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(ids)) + b"\n")
+    return str(Path(folder, name))
