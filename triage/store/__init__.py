@@ -1,1 +1,1 @@
-"""Every trial of every experiment, in `.triage/history.db`."""
+"""`.triage/history.db`: every experiment with its trials, committed one by one. Import `triage.store.history`."""
