@@ -31,8 +31,9 @@ SECONDS = 0.35
 BUDGET = 120.0
 KEY = "simulated"
 
-Rate = Callable[[Arm, float, int], float]
-"""Failure probability of an execution: arm, seconds since the start, index in the process."""
+Rate = Callable[[Arm, float, int, float], float]
+"""Failure probability of an execution: arm, seconds since the start, index in the process, and a number in [0, 1) drawn
+once for each process, which stands for all that a process draws at its start."""
 
 
 class Seeds(Factor):
@@ -110,8 +111,9 @@ def simulate(rate: Rate, seed: int, budget: float = BUDGET) -> Planner:
         now += SECONDS
         repeat = request.arm.level("repeat")
         failed_at = None
+        process = rng.random()
         for index in range(1, (int(repeat.value) if repeat else 1) + 1):
-            if rng.random() < rate(request.arm, now, index):
+            if rng.random() < rate(request.arm, now, index, process):
                 failed_at = index
                 break
         key = ANY if request.stage is Stage.PLAIN else KEY
@@ -119,19 +121,24 @@ def simulate(rate: Rate, seed: int, budget: float = BUDGET) -> Planner:
 
 
 def constant(p: float) -> Rate:
-    return lambda arm, now, index: p
+    return lambda arm, now, index, process: p
 
 
 def ramp(low: float, high: float) -> Rate:
-    return lambda arm, now, index: low + (high - low) * min(now / BUDGET, 1.0)
+    return lambda arm, now, index, process: low + (high - low) * min(now / BUDGET, 1.0)
 
 
 def step(low: float, high: float, at: float) -> Rate:
-    return lambda arm, now, index: low if now < at * BUDGET else high
+    return lambda arm, now, index, process: low if now < at * BUDGET else high
 
 
 def wave(low: float, high: float, period: float) -> Rate:
-    return lambda arm, now, index: low + (high - low) * (0.5 + 0.5 * math.sin(2 * math.pi * now / period))
+    return lambda arm, now, index, process: low + (high - low) * (0.5 + 0.5 * math.sin(2 * math.pi * now / period))
+
+
+def decided_at_start(share: float) -> Rate:
+    """Every process decides at its start, by nothing that is a factor, whether the target fails in it."""
+    return lambda arm, now, index, process: 1.0 if process < share else 0.0
 
 
 NULLS: dict[str, Rate] = {
@@ -143,6 +150,8 @@ NULLS: dict[str, Rate] = {
     "50%": constant(0.50),
     "80%": constant(0.80),
     "95%": constant(0.95),
+    "10%, decided at the start of each process": decided_at_start(0.1),
+    "50%, decided at the start of each process": decided_at_start(0.5),
     "drift 5% to 60%": ramp(0.05, 0.60),
     "drift 60% to 5%": ramp(0.60, 0.05),
     "step 10% to 70% at half time": step(0.10, 0.70, 0.5),
@@ -155,10 +164,10 @@ NULLS: dict[str, Rate] = {
 def seeded(share: float, hit: float, miss: float, name: str) -> Rate:
     """Make a factor's seed decide: a `share` of all seeds fails with `hit`, the others, and nothing else pinned, accordingly."""
 
-    def rate(arm: Arm, now: float, index: int) -> float:
+    def rate(arm: Arm, now: float, index: int, process: float) -> float:
         level = arm.level(name)
         if level is None:
-            return share * hit + (1 - share) * miss
+            return hit if process < share else miss
         return hit if Random(f"{name}{level.value}").random() < share else miss
 
     return rate
@@ -167,7 +176,7 @@ def seeded(share: float, hit: float, miss: float, name: str) -> Rate:
 def at(name: str, values: set[str] | None, hit: float, miss: float) -> Rate:
     """Make the target fail with `hit` at some levels of a factor (None: all that are not home), else with `miss`."""
 
-    def rate(arm: Arm, now: float, index: int) -> float:
+    def rate(arm: Arm, now: float, index: int, process: float) -> float:
         level = arm.level(name)
         return hit if level is not None and (values is None or level.value in values) else miss
 
@@ -175,7 +184,7 @@ def at(name: str, values: set[str] | None, hit: float, miss: float) -> Rate:
 
 
 def second(hit: float, miss: float) -> Rate:
-    return lambda arm, now, index: hit if index > 1 else miss
+    return lambda arm, now, index, process: hit if index > 1 else miss
 
 
 EFFECTS: dict[str, tuple[str, Rate]] = {

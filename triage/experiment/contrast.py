@@ -17,7 +17,7 @@ GRADUATES = 0.02
 HOPELESS = 0.35
 FEWEST = 4
 LOW_RATE = 0.2
-ENOUGH, ENOUGH_AT_LOW_RATE = 12, 40
+ENOUGH, ENOUGH_AT_LOW_RATE = 12, 100
 """Focus trials an arm after which a contrast with p over HOPELESS is given up."""
 REPLAY_EFFECT = 0.3
 """A seed that decides changes the rate by more than this when it is replayed."""
@@ -91,6 +91,8 @@ def choose(factor: Factor, signature: str, ledger: Ledger, tried: list[Level | N
         if (count := ledger.count(factor, level, signature, CHOOSING, screening=True)).trials
     }
     failing = [level for level, count in counts.items() if count.failed and level not in tried]
+    if factor.one_sided:
+        failing = [level for level in failing if level is not None]
     if not failing or len(counts) < 2:
         return None
     trigger = max(failing, key=lambda level: (_guess(counts[level]), -_length(level)))

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from triage.experiment.contrast import Contrast, State, choose
-from triage.experiment.ledger import Ledger
+from triage.experiment.ledger import CHOOSING, Ledger
 from triage.factors.base import Factor, arm_of
 from triage.model.arm import BASELINE, Arm, Level
 from triage.model.claim import ArmCount, Claim
@@ -24,7 +24,7 @@ from triage.model.observation import ANY, Observation, Request
 from triage.model.trial import Stage
 from triage.stats.allocation import split_alpha
 from triage.stats.exact import confirm_size, fisher_greater, power_fisher
-from triage.stats.intervals import trials_to_see
+from triage.stats.intervals import clopper_pearson, trials_to_see
 
 ALPHA = 0.04
 """Chance of blaming any factor when none has an effect. Under 5%, so that a simulation can show it with its own error."""
@@ -48,8 +48,10 @@ CONFIRM_FLOOR, CONFIRM_CAP = 20, 400
 """Fewest and most trials an arm in a claim."""
 WEAK_POWER = 0.5
 """A claim that cannot have this much power within the budget is not tested."""
-SHRINK = 0.85
-"""A rate that was picked for being high is lower than it looked."""
+CAUTION = 0.5
+"""Confidence of the interval whose lower end is planned with: a rate that was picked for being high is lower than it looked."""
+SEEN = 0.95
+"""Chance with which enough seeds are screened to meet one that fails, if seeds decide."""
 MOST_PLAIN, FEWEST_PLAIN = 40, 3
 
 REPLAY_LOSS = 0.3
@@ -134,7 +136,30 @@ class Planner:
             return ledger.evidence >= SOLID_FAILURES and rounds >= FAILURES_TO_FOCUS
         if self._over(SCREEN_SHARE):
             return True
-        return rounds >= ROUNDS and max(ledger.failures.values()) >= FAILURES_TO_FOCUS
+        if rounds < ROUNDS:
+            return False
+        if self._concentrated():
+            return True
+        return max(ledger.failures.values()) >= FAILURES_TO_FOCUS and all(map(self._seeded_enough, self.factors))
+
+    def _concentrated(self) -> bool:
+        """Whether all failures, two at least, came under one factor alone, away from its home."""
+        failing = [arm for arm in self.ledger.arms() if self.ledger.tally(arm, ANY, CHOOSING).failed]
+        names = {arm.levels[0].factor if arm.levels else "" for arm in failing}
+        alike = {factor.name for factor in self.factors if not factor.many_chances}
+        return self.ledger.failures.total() > 1 and len(names) == 1 and names <= alike
+
+    def _seeded_enough(self, factor: Factor) -> bool:
+        """Whether a factor without a home, such as a seed, showed a failing level, or so many that pass that none is likely."""
+        if factor.home is not None:
+            return True
+        counts = [self.ledger.tally(arm_of(level), ANY, CHOOSING) for level in self.ledger.levels(factor)]
+        if any(count.failed for count in counts):
+            return True
+        unpinned = self.ledger.tally(BASELINE, ANY, CHOOSING)
+        failed = unpinned.failed + sum(count.failed for count in counts)
+        rate = (failed + 0.5) / (unpinned.trials + sum(count.trials for count in counts) + 1)
+        return len(counts) >= trials_to_see(min(rate, 0.99), SEEN)
 
     def _next_level(self, factor: Factor) -> Level | None:
         """The listed levels first; then they and fresh ones in turn."""
@@ -285,7 +310,8 @@ class Planner:
 
     def _expected(self, contrast: Contrast) -> tuple[float, float]:
         first, second = contrast.counts(self.ledger)
-        return min(first.rate * SHRINK, 0.95), second.rate
+        low, _ = clopper_pearson(first.failed, first.trials, CAUTION)
+        return max(min(low, 0.95), second.rate + 0.01), second.rate
 
     def _size(self, contrast: Contrast, alpha: float) -> int:
         trigger, counter = self._expected(contrast)
@@ -354,4 +380,3 @@ class Planner:
         if self.clock() > share * self.limits.seconds:
             return True
         return self.limits.trials is not None and self.ledger.trials > share * self.limits.trials
-

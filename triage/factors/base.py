@@ -48,6 +48,11 @@ class Factor:
     name: ClassVar[str]
     rank: ClassVar[int] = 50
     """Position in listings and among arms of equal merit, smallest first."""
+    many_chances: ClassVar[bool] = False
+    """Whether a trial gives the target more than one chance to fail, so that its failures are not to be compared as they are."""
+
+    one_sided: ClassVar[bool] = False
+    """Whether only a level away from home can be a trigger, because the comparison means nothing the other way round."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
