@@ -1,1 +1,1 @@
-"""From trials and claims to findings; one file a cause, found by name."""
+"""Says who is wrong, why and where, from trials and claims; abstains where no mechanism has separated the two."""

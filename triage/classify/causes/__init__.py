@@ -1,0 +1,1 @@
+"""The causes, one file each, found by name."""
