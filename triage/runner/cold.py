@@ -1,0 +1,252 @@
+"""The cold engine: one trial is one pytest process tree of its own, from a fresh interpreter to its last process."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shlex
+import shutil
+import time
+import weakref
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from msgspec import Struct
+
+from triage.model.arm import Arm
+from triage.model.invocation import Invocation, join_path
+from triage.model.outcome import Outcome
+from triage.model.trial import Stage, Trial
+from triage.runner.installation import OWN_FOLDER, PROBE_PLUGIN, install
+from triage.runner.outcome import Judgement, judge
+from triage.runner.process import ProcessEnd, run_supervised
+from triage.runner.scratch import Scratch, end_strays, remove, scratch_folder, sweep
+from triage.runner.wire import VERSION, Wire, WireError, read_wire
+
+FIELD_LIMIT = 20_000
+"""Longest text of one field on the wire, in characters."""
+CRASH_BYTES = 1 << 20
+"""Most that is read of a crash file: 100 threads with 100 frames each."""
+NO_CACHE = "no:cacheprovider"
+CONFIGURATION_FILES = (
+    "pytest.toml",
+    ".pytest.toml",
+    "pytest.ini",
+    ".pytest.ini",
+    "pyproject.toml",
+    "tox.ini",
+    "setup.cfg",
+)
+WARM = ("unicode_data", "constants")
+"""Folders of hypothesis' storage that are pure caches: building them takes up to seconds within the first test."""
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """One trial to be run."""
+
+    invocation: Invocation
+    target: str | None
+    """The node id that the outcome is about; None for a session as a whole (a collection)."""
+    arm: Arm
+    stage: Stage
+    limit: float
+    """Seconds."""
+    probed: bool = True
+    collect: bool = False
+    facts: bool = False
+    repeat: int = 1
+    """How often the target executes in the process if every execution passes."""
+
+
+class Finished(Struct, frozen=True, kw_only=True):
+    """A trial with all that came with it."""
+
+    trial: Trial
+    wire: Wire | None = None
+    """What the probe recorded; None without a probe, or if it cannot be read."""
+    leftovers: tuple[str, ...] = ()
+    """Names of the processes that the trial left behind, which were ended."""
+
+
+class ColdRunner:
+    """Runs trials of one project, each in a process tree of its own; may be used from several threads.
+
+    `root` is the project's root folder, `base_environment` the environment as it was when `triage` started, `workdir`
+    where the probe and bytecode are kept (`.triage` below the root). A context manager: `close` gives back what it holds.
+    """
+
+    def __init__(self, root: Path, base_environment: Mapping[str, str], workdir: Path | None = None) -> None:
+        self.root = root.absolute()
+        self.base = dict(base_environment)
+        sweep()
+        self.installation = install(self.root, (workdir or self.root / OWN_FOLDER).absolute())
+        self.cancelled, self._cancel = os.pipe()
+        os.set_blocking(self._cancel, False)
+        self._close = weakref.finalize(self, release, self.cancelled, self._cancel, self.installation.borrowed)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know about how trials are run here."""
+        return self.installation.notes
+
+    def cancel(self) -> None:
+        """End the running trials at once, and every later one: `run` raises CancelledError. For signal handlers."""
+        with contextlib.suppress(OSError):
+            os.write(self._cancel, b"x")
+
+    def close(self) -> None:
+        """Give back descriptors and borrowed folders; no trial may be running."""
+        self._close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def run(self, request: Request) -> Finished:
+        """Run one trial to the end of its last process.
+
+        Raises CancelledError after `cancel`, and passes on KeyboardInterrupt; in both cases nothing is left running.
+        Raises OSError if no process can be started here at all.
+        """
+        with scratch_folder() as scratch:
+            started = time.time()
+            environment = self.environment(request, scratch)
+            end = run_supervised(
+                request.invocation.argv,
+                cwd=Path(request.invocation.root),
+                environment=environment,
+                limit=request.limit,
+                log_file=scratch.log,
+                cancelled=self.cancelled,
+            )
+            strays = end_strays(scratch.temporary) if end.error is not None else ()
+            wire, verdict = read(request, scratch, end)
+        return Finished(
+            trial=make_trial(
+                request, end, wire, verdict, started=started, command=request.invocation.command(self.base)
+            ),
+            wire=wire,
+            leftovers=end.leftovers + end.stuck + strays,
+        )
+
+    def environment(self, request: Request, scratch: Scratch) -> dict[str, str]:
+        """Return the environment of a trial; writes the plan that tells the probe what to put back."""
+        invocation = request.invocation
+        plugins = str(self.installation.plugins)
+        result = invocation.environment(self.base)
+        visible = self.base.get("PYTHONPATH") if invocation.levels else result.get("PYTHONPATH")
+        if invocation.levels:
+            result["PYTHONPATH"] = join_path(plugins, visible)
+        result["TMPDIR"] = str(scratch.temporary)
+        if "PYTHONDONTWRITEBYTECODE" not in result:  # with it, nothing would ever be found at the new place
+            result.setdefault("PYTHONPYCACHEPREFIX", str(self.installation.bytecode))
+        if not request.probed:
+            self.move_caches(invocation, result, scratch)
+            return result
+        put_back = {"PYTHONPATH": visible, "PYTEST_PLUGINS": result.get("PYTEST_PLUGINS")}
+        scratch.plan.write_text(json.dumps(plan(request, scratch, put_back)), encoding="ascii")
+        result["TRIAGE_PROBE"] = str(scratch.plan)
+        result["PYTEST_PLUGINS"] = ",".join(filter(None, (result.get("PYTEST_PLUGINS"), PROBE_PLUGIN)))
+        result["PYTHONPATH"] = join_path(str(self.installation.probe), result.get("PYTHONPATH"))
+        return result
+
+    def move_caches(self, invocation: Invocation, environment: dict[str, str], scratch: Scratch) -> None:
+        """Without a probe: keep pytest's cache and hypothesis' database per trial and out of the project."""
+        given = environment.get("PYTEST_ADDOPTS", "")
+        if not (NO_CACHE in " ".join((given, *invocation.options)) or self.cache_is_configured_off()):
+            option = f"-o cache_dir={shlex.quote(str(scratch.cache / 'pytest'))}"
+            environment["PYTEST_ADDOPTS"] = f"{given} {option}".lstrip()
+        if "HYPOTHESIS_STORAGE_DIRECTORY" not in environment:
+            home = scratch.cache / "hypothesis"
+            for name in WARM:
+                with contextlib.suppress(OSError):
+                    shutil.copytree(Path(invocation.root, ".hypothesis", name), home / name)
+            environment["HYPOTHESIS_STORAGE_DIRECTORY"] = str(home)
+
+    def cache_is_configured_off(self) -> bool:
+        """Whether a configuration file of the root turns pytest's cache off; its option is then unknown to pytest."""
+        for name in CONFIGURATION_FILES:
+            with contextlib.suppress(OSError):
+                if NO_CACHE in self.root.joinpath(name).read_text(encoding="utf-8", errors="replace"):
+                    return True
+        return False
+
+
+def release(cancelled: int, cancel: int, borrowed: Path | None) -> None:
+    """Give back what a runner holds."""
+    os.close(cancelled)
+    os.close(cancel)
+    if borrowed is not None:
+        remove(borrowed)
+
+
+def plan(request: Request, scratch: Scratch, put_back: dict[str, str | None]) -> dict[str, object]:
+    """Return what the probe is told (docs/wire.md)."""
+    return {
+        "v": VERSION,
+        "wire": str(scratch.wire),
+        "crash": str(scratch.crash),
+        "env": put_back,
+        "cache": str(scratch.cache),
+        "collect": request.collect,
+        "facts": request.facts,
+        "text_limit": FIELD_LIMIT,
+    }
+
+
+def read(request: Request, scratch: Scratch, end: ProcessEnd) -> tuple[Wire | None, Judgement]:
+    """Read what a trial left in its folder and judge it."""
+    if not request.probed:
+        return None, judge(None, end, target=request.target)
+    crash = read_end(scratch.crash, CRASH_BYTES).decode("utf-8", "replace")
+    try:
+        wire = read_wire(scratch.wire.read_bytes() if scratch.wire.exists() else b"")
+    except WireError as error:
+        return None, Judgement(outcome=Outcome.BROKEN, reason=str(error))
+    return wire, judge(wire, end, target=request.target, repeat=request.repeat, crash=crash)
+
+
+def read_end(path: Path, count: int) -> bytes:
+    """Read at most the last `count` bytes of a file that may be missing."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - count))
+            return file.read(count)
+    except OSError:
+        return b""
+
+
+def make_trial(
+    request: Request, end: ProcessEnd, wire: Wire | None, verdict: Judgement, *, started: float, command: str
+) -> Trial:
+    """Put everything together that is kept of a trial."""
+    return Trial(
+        arm=request.arm,
+        stage=request.stage,
+        outcome=verdict.outcome,
+        index=verdict.index,
+        reason=verdict.reason,
+        failure=verdict.failure,
+        exit_status=end.exit_status,
+        signal=verdict.signal,
+        wall_seconds=end.wall,
+        cpu_seconds=end.cpu,
+        test_seconds=verdict.test_seconds,
+        max_rss_kib=end.max_rss_kib,
+        sequence=verdict.sequence,
+        leftovers=len(end.leftovers) + len(end.stuck),
+        stdout=end.stdout,
+        stderr=end.stderr,
+        command=command,
+        python=wire.hello.python if wire is not None and wire.hello is not None else "",
+        probed=request.probed,
+        started=started,
+        reruns=verdict.reruns,
+    )
