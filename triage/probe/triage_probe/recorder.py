@@ -1,0 +1,255 @@
+"""The plugin object: pytest's hooks to events.
+
+All hooks observe; none changes a report, an item or the order of anything. The wrappers are of the older kind
+(`hookwrapper`), the only one that pytest 7 to 9 all know.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import sysconfig
+from typing import TYPE_CHECKING, Any, Generator
+
+import pytest
+
+from . import caches, describe
+from .crash import CrashFile
+from .facts import Facts
+from .failure import FailureReader
+from .plan import VERSION, Plan
+from .wire import Guard, Wire, clean
+
+if TYPE_CHECKING:
+    Wrapper = Generator[None, Any, None]
+
+TOKEN = "_triage_failure"
+"""Attribute of a failed report: copies of reports, as of subtests, carry it along to where they are logged."""
+
+
+class Recorder:
+    """Writes events for one process."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._wire = Wire(plan.wire, plan.text_limit)
+        self._wire.emit("hello", **self._hello())
+        self._guard = Guard(self._wire)
+        self._crash: CrashFile | None = None
+        self._facts: Facts | None = None
+        with self._guard:
+            if plan.crash:
+                self._crash = CrashFile(plan.crash)
+        with self._guard:
+            if plan.facts:
+                self._facts = Facts()
+        with self._guard:
+            if plan.cache:
+                caches.move_hypothesis(plan.cache, lambda error: self._wire.internal_error("hypothesis", error))
+        self._failures = FailureReader(self._wire.cut)
+        self._pending: dict[int, dict[str, Any]] = {}
+        self._made = 0
+        self._collected = 0
+        self._started: dict[str, int] = {}
+        self._active: dict[str, int] = {}
+        self._in_protocol = False
+
+    @staticmethod
+    def _hello() -> dict[str, Any]:
+        return {
+            "v": VERSION,
+            "pid": os.getpid(),
+            "python": platform.python_version(),
+            "implementation": sys.implementation.name,
+            "pytest": pytest.__version__,
+            "free_threaded": bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
+        }
+
+    def _arm(self) -> None:
+        if self._crash is not None and self._wire.in_own_process:
+            self._crash.arm()
+
+    # -- configuration and collection ------------------------------------------------------------------------------
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_load_initial_conftests(self, early_config: pytest.Config) -> Wrapper:
+        """Move the cache before any conftest can ask for it; record a conftest that cannot be imported."""
+        with self._guard:
+            if self._plan.cache:
+                caches.move_pytest_cache(early_config, self._plan.cache)
+        outcome = yield
+        with self._guard:
+            if outcome.excinfo is not None:
+                error = outcome.excinfo[1]
+                where = getattr(error, "path", "conftest.py")
+                cause = getattr(error, "cause", None) or getattr(error, "__cause__", None) or error
+                text = f"{type(cause).__name__}: {cause}"
+                self._wire.emit("collect_error", id=clean(str(where)), text=self._wire.cut(text))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """After pytest's own plugins, which point `faulthandler` at stderr."""
+        with self._guard:
+            self._arm()
+        with self._guard:
+            if self._plan.cache:
+                caches.check_pytest_cache(config, self._plan.cache)
+        with self._guard:
+            root = str(config.rootpath)
+            self._failures.set_root(root)
+            inifile = None if config.inipath is None else clean(str(config.inipath))
+            self._wire.emit("configured", root=clean(root), inifile=inifile, plugins=describe.plugins(config))
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Record what could not be collected."""
+        with self._guard:
+            if report.failed:
+                self._wire.emit("collect_error", id=clean(report.nodeid), text=self._wire.cut(report.longreprtext))
+
+    def pytest_itemcollected(self) -> None:
+        """Count before anything is deselected, also by plugins that do not say so."""
+        self._collected += 1
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Record what is going to run, after every plugin had its say."""
+        with self._guard:
+            self._record_collected([clean(item.nodeid) for item in session.items], self._collected, session)
+        with self._guard:
+            if self._plan.collect:
+                self._wire.emit("packages", packages=describe.packages())
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: Any, ids: Any) -> None:
+        """With xdist's workers the collection is theirs; all collect the same or xdist stops."""
+        with self._guard:
+            if getattr(node, "gateway", None) is not None and node.gateway.id == "gw0":
+                self._record_collected([clean(str(id_)) for id_ in ids], len(ids), None)
+
+    def _record_collected(self, ids: Any, count: int, session: pytest.Session | None) -> None:
+        more = {}
+        if self._plan.collect and session is not None:
+            more["items"] = describe.items(session.items, clean)
+        self._wire.emit("collected", count=count, selected=len(ids), digest=describe.digest(ids), **more)
+
+    # -- tests -----------------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Wrapper:
+        """Bracket everything that belongs to one test, whoever runs its protocol."""
+        with self._guard:
+            self._arm()
+            self._in_protocol = True
+            self._start(item.nodeid)
+            if self._facts is not None:
+                self._facts.reset()
+        outcome = yield
+        with self._guard:
+            if outcome.excinfo is None:
+                self._finish(item.nodeid)
+            self._active.pop(item.nodeid, None)
+            self._in_protocol = False
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Only in xdist's controller, where no protocol runs: a test has started in a worker."""
+        with self._guard:
+            if not self._in_protocol:
+                self._start(nodeid)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        """Only in xdist's controller: a test has ended in a worker."""
+        with self._guard:
+            if not self._in_protocol:
+                self._finish(nodeid)
+
+    def _start(self, nodeid: str) -> None:
+        self._pending.clear()
+        index = self._started[nodeid] = self._started.get(nodeid, 0) + 1
+        self._active[nodeid] = index
+        self._wire.emit("start", id=clean(nodeid), index=index)
+
+    def _finish(self, nodeid: str) -> None:
+        index = self._active.pop(nodeid, None)
+        if index is None:
+            return
+        if self._facts is not None and self._in_protocol:
+            self._wire.emit("facts", id=clean(nodeid), **self._facts.take())
+        self._wire.emit("finish", id=clean(nodeid), index=index)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self, call: Any) -> Wrapper:
+        """Read the exception while it is there; its report is recorded when it is logged, with its final outcome."""
+        outcome = yield
+        with self._guard:
+            self._arm()  # after a fixture or test of the target that enabled faulthandler itself
+            if outcome.excinfo is None and self._wire.in_own_process:
+                report = outcome.get_result()
+                if report.outcome == "failed" and call.excinfo is not None:
+                    self._made += 1
+                    failure = self._failures.from_exception(call.excinfo.value, call.excinfo.tb)
+                    self._pending[self._made] = failure
+                    setattr(report, TOKEN, self._made)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Record a phase as pytest and its plugins see it in the end."""
+        with self._guard:
+            if self._wire.in_own_process:
+                self._record_phase(report)
+
+    def _record_phase(self, report: Any) -> None:
+        subtest = type(report).__name__.lower() == "subtestreport"
+        if subtest and report.outcome != "failed":
+            return  # the test's own report says what the subtests come to
+        failure = None
+        if report.outcome not in ("passed", "skipped"):
+            failure = self._pending.pop(getattr(report, TOKEN, -1), None) or self._failures.from_report(report)
+            failure["text"] = self._wire.cut(str(report.longreprtext))
+        seconds = getattr(report, "duration", 0.0)
+        self._wire.emit(
+            "phase",
+            id=clean(report.nodeid),
+            index=self._active.get(report.nodeid, self._started.get(report.nodeid, 0)),
+            when=report.when if report.when in ("setup", "call", "teardown") else "call",
+            outcome=str(report.outcome),
+            seconds=float(seconds) if isinstance(seconds, (int, float)) else 0.0,
+            xfail=hasattr(report, "wasxfail"),
+            reason=self._reason(report),
+            failure=failure,
+            **({"subtest": True} if subtest else {}),
+        )
+
+    def _reason(self, report: Any) -> str | None:
+        if hasattr(report, "wasxfail"):
+            return self._wire.cut(str(report.wasxfail))
+        if report.outcome == "skipped":
+            longrepr = report.longrepr
+            text = str(longrepr[2] if isinstance(longrepr, tuple) and len(longrepr) == 3 else longrepr)
+            return self._wire.cut(text[len("Skipped: ") :] if text.startswith("Skipped: ") else text)
+        return None
+
+    # -- the end ---------------------------------------------------------------------------------------------------
+
+    def pytest_internalerror(self, excrepr: Any) -> None:
+        """Record a fault of pytest or of a plugin."""
+        with self._guard:
+            self._wire.emit("internal_error", text=self._wire.cut(str(excrepr)))
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Wrapper:
+        """After every other plugin: some change the exit status."""
+        yield
+        with self._guard:
+            self._wire.emit("session_end", status=int(session.exitstatus))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self) -> None:
+        """After pytest's own plugin, which turns `faulthandler` off; the interpreter's end is still to come."""
+        with self._guard:
+            self._arm()
+            self._wire.emit("end")

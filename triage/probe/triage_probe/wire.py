@@ -1,0 +1,131 @@
+"""Events: one JSON line each, appended by one `write`, by the process that was started and no fork of it.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import traceback
+from contextlib import suppress
+from json.encoder import encode_basestring_ascii
+from typing import Any
+
+CUT = "\n[... {} characters left out ...]\n"
+
+
+CONSTANTS = {id(value): text for value, text in ((None, "null"), (True, "true"), (False, "false"))}
+
+
+def encode(value: object) -> str:
+    """Return strict ASCII JSON; `json.dumps` itself depends on classes that tests patch."""
+    text = CONSTANTS.get(id(value))
+    if text is not None:
+        return text
+    if isinstance(value, str):
+        return encode_basestring_ascii(value)
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join([encode(item) for item in value]) + "]"
+    if isinstance(value, dict):
+        return "{" + ",".join([encode(str(key)) + ":" + encode(item) for key, item in value.items()]) + "}"
+    if isinstance(value, int):
+        return int.__repr__(value)
+    if isinstance(value, float):
+        return float.__repr__(value) if value - value == 0 else "null"  # neither infinite nor "not a number"
+    raise TypeError(f"no JSON for {type(value).__name__}")
+
+
+def clean(text: str) -> str:
+    """Return an exact `str` without lone surrogates, which no strict JSON reader takes."""
+    return str.encode(text, "utf-8", "backslashreplace").decode("utf-8")
+
+
+class Appender:
+    """A file that stays reachable for appending, even if the target closes every descriptor it finds."""
+
+    def __init__(self, path: str) -> None:
+        self._path = os.path.abspath(path)
+        self._open = os.open
+        self._fstat = os.fstat
+        self._flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        self._reopen()
+
+    def _reopen(self) -> None:
+        self._fd = self._open(self._path, self._flags, 0o600)
+        status = self._fstat(self._fd)
+        self._identity = (status.st_dev, status.st_ino)
+
+    def fileno(self) -> int:
+        """Return a descriptor of the file: closed, its number may belong to a file of the target's by now."""
+        try:
+            status = self._fstat(self._fd)
+            if (status.st_dev, status.st_ino) != self._identity:
+                self._reopen()
+        except OSError:
+            self._reopen()
+        return self._fd
+
+
+class Wire:
+    """Writes events. Nothing here raises: what cannot be written is lost, the target goes on."""
+
+    def __init__(self, path: str, text_limit: int) -> None:
+        self._file = Appender(path)
+        self._limit = text_limit
+        self._write = os.write
+        self._getpid = os.getpid
+        self._format_exception = traceback.format_exception
+        # Not `monotonic`: it is the same clock, and this name is left alone by what freezes clocks in place.
+        self._clock = time.perf_counter
+        self._pid = os.getpid()
+        self._began = self._clock()
+        self._torn = False
+
+    @property
+    def in_own_process(self) -> bool:
+        """Whether this is the process that imported the probe, not a fork of it."""
+        return self._getpid() == self._pid
+
+    def emit(self, event: str, **keys: object) -> None:
+        """Write one event."""
+        if not self.in_own_process:
+            return
+        try:
+            line = encode({"e": event, "t": round(self._clock() - self._began, 6), **keys}) + "\n"
+            data = ("\n" + line if self._torn else line).encode("ascii")
+            self._torn = self._write(self._file.fileno(), data) != len(data)
+        except Exception:  # noqa: BLE001 - a full disk must not fail the target's test
+            return
+
+    def cut(self, text: str) -> str:
+        """Shorten in the middle what is longer than the plan allows."""
+        excess = len(text) - self._limit
+        if excess > 0:
+            head = self._limit // 2
+            text = text[:head] + CUT.format(excess) + text[head + excess :]
+        return clean(text)
+
+    def internal_error(self, where: str, error: BaseException) -> None:
+        """Record a fault of the probe itself."""
+        lines = self._format_exception(type(error), error, error.__traceback__)
+        self.emit("internal_error", text=self.cut(f"triage_probe, {where}:\n" + "".join(lines)))
+
+
+class Guard:
+    """`with guard:` keeps a fault of the probe from the target, and records it."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self._frame = sys._getframe  # noqa: SLF001 - for the name of the hook
+
+    def __enter__(self) -> None:
+        """Nothing to prepare."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _traceback: Any) -> bool:
+        if not isinstance(error, Exception):
+            return False  # also KeyboardInterrupt: it is the target's
+        with suppress(Exception):
+            self._wire.internal_error(self._frame(1).f_code.co_name, error)
+        return True
