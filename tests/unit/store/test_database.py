@@ -107,7 +107,7 @@ def test_folder_that_cannot_be_made(tmp_path: Path) -> None:
 
 def test_folder_in_the_place_of_the_file(path: Path, history: History) -> None:
     path.mkdir(parents=True)
-    with pytest.raises(HistoryError, match="cannot write .*: is a directory") as caught:
+    with pytest.raises(HistoryError, match=r"cannot write .*: is a directory") as caught:
         history.start("t.py::test_b", "/project")
     assert_one_line(caught.value, hint="writable")
 
