@@ -103,7 +103,7 @@ def confirm_size(
     require_open("power", power)
     if p_trigger <= p_counter:
         return None
-    low = max(floor, trials_to_exclude(p_trigger, EXCLUSION), smallest_useful_n(alpha))
+    low = max(floor, trials_to_exclude(p_trigger, EXCLUSION))
     return _first_n(p_trigger, p_counter, alpha, power, (low, cap))
 
 

@@ -87,20 +87,19 @@ class _Search(Generic[T]):
         try:
             while any(len(chunk) > 1 for chunk in self.chunks):
                 self.chunks = [half for chunk in self.chunks for half in _halves(chunk)]
-                if not (yield from self._keep_one_chunk()):
-                    yield from self._leave_out_chunks()
+                yield from self._keep_one_chunk()
+                yield from self._leave_out_chunks()
         except _BudgetSpentError:
             complete = False
         kept = _joined(self.chunks)
         return Minimal(items=self._pick(kept), queries=self.queries, complete=complete)
 
-    def _keep_one_chunk(self) -> Generator[tuple[T, ...], bool, bool]:
+    def _keep_one_chunk(self) -> Generator[tuple[T, ...], bool, None]:
         """Go on with a single chunk if one fails alone, later ones first."""
         for chunk in reversed(self.chunks):
             if (yield from self._fails(chunk)):
                 self.chunks = [chunk]
-                return True
-        return False
+                return
 
     def _leave_out_chunks(self) -> Generator[tuple[T, ...], bool, None]:
         """Leave out, one at a time and earlier ones first, chunks without which the rest still fails.

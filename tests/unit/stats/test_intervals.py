@@ -91,6 +91,9 @@ def test_the_trials_that_the_design_asks_for():
         (1.0, 0.99, 1),
         (0.01, 0.95, 299),
         (0.999, 0.5, 1),
+        (0.9, 0.9999, 4),
+        (0.3, 0.51, 2),
+        (0.5, 1e-12, 1),
     ],
 )
 def test_a_whole_number_of_trials_is_not_rounded_up(rate: float, confidence: float, trials: int):
