@@ -117,7 +117,7 @@ def _marked(trials: Sequence[Trial]) -> list[Evidence]:
     expected, unexpected = seen[Outcome.XFAILED], seen[Outcome.XPASSED]
     if not expected and not unexpected:
         return []
-    statement = f"the target is marked as an expected failure: it failed in {expected} trials as expected and passed in {unexpected}"
+    statement = f"marked as an expected failure: it failed in {expected} trials as expected and passed in {unexpected}"
     if expected and (unexpected or seen[Outcome.PASSED]):
         statement += "; what the mark covers is itself unsteady"
     return [Evidence(kind="xfail", statement=statement, data={"xfailed": expected, "xpassed": unexpected})]

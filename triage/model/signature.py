@@ -74,7 +74,7 @@ class Signature(Struct, frozen=True, kw_only=True):
     def key(self) -> str:
         """Twelve hexadecimal digits that stay the same over runs and machines."""
         parts = (self.outcome, self.phase, self.exception, self.file, self.line, self.function, self.message)
-        return hashlib.sha256(repr(tuple(str(part) for part in parts)).encode()).hexdigest()[:12]
+        return hashlib.sha256(repr(tuple(None if part is None else str(part) for part in parts)).encode()).hexdigest()[:12]
 
     @property
     def place(self) -> str:
