@@ -11,7 +11,7 @@ from triage.model.claim import ArmCount
 from triage.model.observation import ANY, Observation
 from triage.model.trial import Stage
 
-CHOOSING = frozenset({Stage.SCOUT, Stage.SCREEN, Stage.FOCUS})
+CHOOSING = frozenset({Stage.SCREEN, Stage.FOCUS})
 """Stages whose trials may choose a claim."""
 COUNTED = CHOOSING | {Stage.CONFIRM}
 

@@ -6,6 +6,7 @@ import hashlib
 import os.path
 import re
 from collections import Counter
+from functools import lru_cache
 from pathlib import PurePath
 
 from msgspec import Struct
@@ -74,7 +75,9 @@ class Signature(Struct, frozen=True, kw_only=True):
     def key(self) -> str:
         """Twelve hexadecimal digits that stay the same over runs and machines."""
         parts = (self.outcome, self.phase, self.exception, self.file, self.line, self.function, self.message)
-        return hashlib.sha256(repr(tuple(None if part is None else str(part) for part in parts)).encode()).hexdigest()[:12]
+        return hashlib.sha256(repr(tuple(None if part is None else str(part) for part in parts)).encode()).hexdigest()[
+            :12
+        ]
 
     @property
     def place(self) -> str:
@@ -171,11 +174,13 @@ def template(message: str) -> str:
     return " ".join(text.split())[:LONGEST_MESSAGE]
 
 
+@lru_cache(maxsize=2**14)
 def project_path(file: str, root: str) -> str | None:
     """Return `file` relative to `root` with forward slashes, or None if it is not of the project.
 
     Not of the project are generated code (`<string>`), what lies elsewhere, and what lies below the root folder but
-    belongs to an environment or an installation. Links are followed only where the path as given does not decide.
+    belongs to an environment or an installation. Links are followed only where the path as given does not decide, once for each path: thousands of trials have
+    the same frames.
     """
     if not file or file.startswith("<"):
         return None

@@ -1,0 +1,191 @@
+"""The command line. It parses, calls a use case and prints; everything heavy is imported by the command that needs it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from triage import __version__
+from triage.cli.arguments import split_pytest_arguments
+from triage.errors import ExitCode, TriageError
+
+app = typer.Typer(
+    name="triage",
+    help="Tell what is wrong with a flaky test: a real bug or a wrong test; why, where, how sure, and what proves the fix.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+FORMATS = ("text", "json", "md")
+Format = Annotated[str, typer.Option("--format", metavar="text|json|md", help="How the verdict is printed.")]
+
+
+def version(value: bool) -> None:
+    """Print the version and stop."""
+    if value:
+        typer.echo(f"triage {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Hold the options that belong to no command."""
+    del show_version
+
+
+@app.command()
+def run(
+    node_ids: Annotated[list[str], typer.Argument(metavar="NODEID...", help="Tests, as pytest names them.")],
+    python: Annotated[
+        list[str] | None, typer.Option(metavar="PATH|VERSION", help="Another interpreter to compare with. Repeatable.")
+    ] = None,
+    budget: Annotated[str, typer.Option(metavar="DURATION", help="Time for one test in all.")] = "2m",
+    trials: Annotated[int | None, typer.Option(min=1, metavar="N", help="Most trials for one test.")] = None,
+    scope: Annotated[
+        str | None,
+        typer.Option(metavar="PATH", help="Tests that may run around the target (default: the whole project)."),
+    ] = None,
+    factor: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Vary this factor only. Repeatable.")] = None,
+    skip: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Leave this factor alone. Repeatable.")] = None,
+    format_: Format = "text",
+    fail_on: Annotated[
+        list[str] | None, typer.Option(metavar="VERDICT", help="Exit with 1 if a test gets this verdict. Repeatable.")
+    ] = None,
+    allow_side_effects: Annotated[
+        bool, typer.Option("--allow-side-effects", help="Rerun also a test that reaches beyond this machine.")
+    ] = False,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Seed of the choices of trials (default: drawn).")
+    ] = None,
+) -> None:
+    """Find out why a test is flaky. Arguments after `--` go to pytest."""
+    from triage.cli import running  # noqa: PLC0415 - imported by the command that needs it
+
+    _format(format_)
+    code = running.run(
+        node_ids=node_ids,
+        python=python or [],
+        budget=budget,
+        trials=trials,
+        scope=scope,
+        factors=factor or [],
+        skip=skip or [],
+        format_=format_,
+        fail_on=fail_on or [],
+        allow_side_effects=allow_side_effects,
+        seed=seed,
+        pytest_args=_pytest_arguments,
+    )
+    raise typer.Exit(code)
+
+
+@app.command()
+def show(
+    experiment: Annotated[
+        str, typer.Argument(metavar="ID", help="Id of an experiment, its beginning, or `latest`.")
+    ] = "latest",
+    trials: Annotated[bool, typer.Option("--trials", help="List every trial instead.")] = False,
+    format_: Format = "text",
+) -> None:
+    """Print the verdict of an experiment again."""
+    from triage.cli import reading  # noqa: PLC0415 - imported by the command that needs it
+
+    reading.show(experiment, trials=trials, format_=_format(format_))
+
+
+@app.command()
+def history(
+    target: Annotated[str | None, typer.Argument(metavar="[NODEID]", help="A test, file or folder.")] = None,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="How many, latest first.")] = 20,
+    format_: Annotated[str, typer.Option("--format", metavar="text|json", help="How the list is printed.")] = "text",
+) -> None:
+    """List the experiments of this project."""
+    from triage.cli import reading  # noqa: PLC0415 - imported by the command that needs it
+
+    reading.history(target, limit=limit, format_=_format(format_, ("text", "json")))
+
+
+@app.command()
+def explain(
+    cause: Annotated[
+        str | None, typer.Argument(metavar="[CAUSE]", help="Such as `race`; all are listed without.")
+    ] = None,
+) -> None:
+    """Explain a cause: what it means, the evidence for it, what would refute it, usual fixes."""
+    from triage.cli import reading  # noqa: PLC0415 - imported by the command that needs it
+
+    reading.explain(cause)
+
+
+def _format(value: str, known: Sequence[str] = FORMATS) -> str:
+    if value not in known:
+        from triage.errors import UsageError  # noqa: PLC0415 - not needed otherwise
+
+        raise UsageError(f"`{value}` is not a format", hint=f"there are {', '.join(known)}")
+    return value
+
+
+_pytest_arguments: list[str] = []
+"""What followed `--` on the command line: Typer would mix it with the node ids."""
+
+
+def entry(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and end the process with its status."""
+    own, rest = split_pytest_arguments(list(sys.argv[1:] if arguments is None else arguments))
+    _pytest_arguments[:] = rest
+    sys.exit(_run(own))
+
+
+def _run(arguments: list[str]) -> int:
+    try:
+        result: Any = app(arguments, prog_name="triage", standalone_mode=False)
+    except TriageError as error:
+        _complain(error.message, error.hint)
+        return int(error.exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        _complain("interrupted")
+        return int(ExitCode.INTERRUPTED)
+    except BrokenPipeError:
+        return int(ExitCode.OK)
+    except Exception as error:  # noqa: BLE001 - the last line of defence
+        return _unexpected(error)
+    return int(result or 0)
+
+
+def _unexpected(error: Exception) -> int:
+    """Usage errors of the parser are the user's; everything else is a fault of ours."""
+    if hasattr(error, "format_message") and hasattr(error, "exit_code"):
+        message = error.format_message().rstrip(".")
+        _complain(message[:1].lower() + message[1:], "`triage --help` lists commands and options")
+        return int(ExitCode.USAGE)
+    import tempfile  # noqa: PLC0415 - only for our own faults
+    import traceback  # noqa: PLC0415 - as above
+
+    with tempfile.NamedTemporaryFile("w", prefix="triage-fault-", suffix=".txt", delete=False) as file:
+        traceback.print_exc(file=file)
+    _complain(
+        f"a fault of triage itself: {type(error).__name__}: {error}",
+        f"please report it with `{Path(file.name)}`; nothing of your project was changed",
+    )
+    return int(ExitCode.INTERNAL)
+
+
+def _complain(message: str, hint: str | None = None) -> None:
+    print(f"error: {message}", file=sys.stderr)  # noqa: T201 - this is the place that owns standard error
+    if hint:
+        print(f"hint: {hint}", file=sys.stderr)  # noqa: T201 - as above
+
+
+if __name__ == "__main__":
+    entry()

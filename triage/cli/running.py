@@ -1,0 +1,65 @@
+"""`triage run`: from words to options, from reports to standard output."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from triage.cli.progress import progress_for_stderr
+from triage.errors import ExitCode
+from triage.model.verdict import Report
+from triage.report import json_report, markdown, text
+from triage.report.colour import is_wanted
+from triage.session.investigate import investigate
+from triage.session.options import RunOptions, parse_duration, parse_verdicts
+
+
+def run(
+    *,
+    node_ids: list[str],
+    python: list[str],
+    budget: str,
+    trials: int | None,
+    scope: str | None,
+    factors: list[str],
+    skip: list[str],
+    format_: str,
+    fail_on: list[str],
+    allow_side_effects: bool,
+    seed: int | None,
+    pytest_args: list[str],
+) -> ExitCode:
+    """Triage the tests and print a verdict for each."""
+    options = RunOptions(
+        node_ids=tuple(node_ids),
+        python=tuple(python),
+        budget=parse_duration(budget),
+        trials=trials,
+        scope=scope,
+        factors=tuple(factors),
+        skip=tuple(skip),
+        fail_on=parse_verdicts(fail_on),
+        allow_side_effects=allow_side_effects,
+        pytest_args=tuple(pytest_args),
+        seed=seed,
+    )
+    with progress_for_stderr() as progress:
+        return investigate(options, progress, lambda report: progress.aside(lambda: print_report(report, format_)))
+
+
+def print_report(report: Report, format_: str) -> None:
+    """Write one report to standard output."""
+    if format_ == "json":
+        sys.stdout.write(json_report.render(report) + "\n")
+    elif format_ == "md":
+        sys.stdout.write(markdown.render(report))
+    else:
+        colour = is_wanted(sys.stdout, os.environ)
+        sys.stdout.write(text.render(report, width=_width(), colour=colour))
+    sys.stdout.flush()
+
+
+def _width() -> int:
+    if not sys.stdout.isatty():
+        return 100
+    return max(60, min(110, os.get_terminal_size(sys.stdout.fileno()).columns))

@@ -1,0 +1,330 @@
+"""One experiment: a target's trials, chosen by the planner, run by the cold engine, counted, classified, stored."""
+
+from __future__ import annotations
+
+import platform
+import random
+import time
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from triage.classify.case import Facts
+from triage.classify.findings import classify
+from triage.experiment.ledger import COUNTED
+from triage.experiment.planner import Limits as PlanLimits
+from triage.experiment.planner import Planner
+from triage.factors.base import Context, Factor
+from triage.factors.registry import factors
+from triage.model.arm import BASELINE, Arm
+from triage.model.claim import ArmCount, SignatureStudy, Study
+from triage.model.events import EventSink, ExperimentFinished, TrialFinished, TrialStarted
+from triage.model.invocation import Invocation, relative_to
+from triage.model.observation import ANY, Observation
+from triage.model.observation import Request as Wanted
+from triage.model.outcome import GRAVITY, NO_EVIDENCE, Outcome
+from triage.model.project import Item
+from triage.model.signature import Signature, signature_of
+from triage.model.trial import Stage, Trial
+from triage.model.verdict import Environment, Finding, Report, Strength, Verdict
+from triage.runner.cold import ColdRunner, Request
+from triage.session.limits import Limits
+from triage.session.options import RunOptions
+from triage.session.prepare import Prepared
+from triage.store.history import History
+from triage.targets.side_effects import reach
+
+ORDERS = "orders"
+"""Below the folder that `triage` owns."""
+SHORTEST_LIMIT = 2.0
+"""Seconds that a trial gets at least, also when the budget is all but used up."""
+MOST_BROKEN = 5
+"""Broken trials in a row after which the instrument is given up."""
+
+
+class UnfitError(Exception):
+    """The target cannot be experimented on; the report says why."""
+
+    def __init__(self, why: str, what_to_do: str) -> None:
+        super().__init__(why)
+        self.why = why
+        self.what_to_do = what_to_do
+
+
+class Experiment:
+    """One target from the first look to its report."""
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        target: Item,
+        options: RunOptions,
+        runner: ColdRunner,
+        history: History,
+        sink: EventSink,
+    ) -> None:
+        self.prepared = prepared
+        self.project = prepared.project
+        self.target = target
+        self.options = options
+        self.runner = runner
+        self.history = history
+        self.sink = sink
+        self.seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 32)
+        self.started = time.monotonic()
+        self.trials: list[Trial] = []
+        self.signatures: dict[str, Signature] = {}
+        self.limits = Limits()
+        self.facts = Facts()
+        self.planner: Planner | None = None
+        self.excluded: list[tuple[str, str]] = []
+        self.id = history.start(
+            target.id,
+            self.project.root,
+            options=(*self.project.options, *self.project.levels),
+            interpreters=self.project.interpreters,
+        )
+
+    # -- running --------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Run trials until the planner has enough or the limits are reached; raises `UnfitError` or `KeyboardInterrupt`."""
+        scout = self._scout()
+        planner = self.planner = Planner(
+            self._factors(scout),
+            PlanLimits(self.options.budget, self.options.trials),
+            random.Random(self.seed),
+            self.clock,
+            self._gravity,
+        )
+        plan = planner.run()
+        broken = 0
+        try:
+            wanted = next(plan)
+            while True:
+                trial = self._trial(wanted, planner.doing)
+                broken = broken + 1 if trial.outcome is Outcome.BROKEN else 0
+                if broken >= MOST_BROKEN:
+                    raise UnfitError(
+                        f"{broken} trials in a row could not be run: {trial.reason}", "see `triage doctor`"
+                    )
+                wanted = plan.send(self._observe(trial))
+        except StopIteration:
+            return
+        finally:
+            plan.close()
+
+    def clock(self) -> float:
+        """Seconds since the experiment began."""
+        return time.monotonic() - self.started
+
+    def _scout(self) -> Trial:
+        """Take a first look, which also counts what the test does, and stop where rerunning makes no sense or does harm."""
+        for _ in range(2):
+            trial = self._trial(Wanted(BASELINE, Stage.SCOUT), "taking a first look", facts=True)
+            if trial.outcome is not Outcome.BROKEN:
+                break
+        if trial.outcome is Outcome.BROKEN:
+            raise UnfitError(f"it could not be run: {trial.reason}", f"run `{trial.command}` by hand")
+        if trial.outcome in {Outcome.SKIPPED, Outcome.NOT_COLLECTED}:
+            why = "it is skipped" if trial.outcome is Outcome.SKIPPED else "pytest does not run it"
+            raise UnfitError(f"{why}: {trial.reason or 'no reason given'}", "make it run here, then try again")
+        beyond = reach(self.facts.connects, self.facts.lookups, (platform.node(),))
+        if beyond and not self.options.allow_side_effects:
+            raise UnfitError(
+                f"{beyond.statement}; it was run once and not again",
+                "add --allow-side-effects if that may happen hundreds of times",
+            )
+        return trial
+
+    def _factors(self, scout: Trial) -> list[Factor]:
+        context = Context(
+            project=self.project,
+            target=self.target,
+            orders=relative_to(self.project.root, str(self.runner.state / ORDERS)),
+            test_seconds=scout.test_seconds or 0.0,
+        )
+        chosen: list[Factor] = []
+        for name, kind in factors().items():
+            factor = kind(context)
+            if (self.options.factors and name not in self.options.factors) or name in self.options.skip:
+                self.excluded.append((name, "left out by the options"))
+            elif reason := factor.reason():
+                self.excluded.append((name, reason))
+            else:
+                chosen.append(factor)
+        self._by_name = {factor.name: factor for factor in chosen}
+        return chosen
+
+    def invocation(self, arm: Arm) -> Invocation:
+        """Return how pytest is started under `arm`."""
+        result = Invocation(
+            root=self.project.root,
+            python=self.project.interpreters[0].path,
+            node_ids=(self.target.id,),
+            options=self.project.options,
+            levels=self.project.levels,
+        )
+        for level in arm.levels:
+            result = self._by_name[level.factor].apply(level, result)
+        return result
+
+    def _trial(self, wanted: Wanted, doing: str, *, facts: bool = False) -> Trial:
+        arm = wanted.arm
+        repeat = arm.level("repeat")
+        natural = self.limits.of(arm)
+        affordable = max(self.options.budget - self.clock(), SHORTEST_LIMIT)
+        self.sink(TrialStarted(arm, wanted.stage, doing))
+        finished = self.runner.run(
+            Request(
+                invocation=self.invocation(arm),
+                target=self.target.id,
+                arm=arm,
+                stage=wanted.stage,
+                limit=min(natural, affordable),
+                probed=wanted.stage is not Stage.PLAIN,
+                facts=facts,
+                repeat=int(repeat.value) if repeat else 1,
+            )
+        )
+        trial = replace(finished.trial, number=len(self.trials) + 1)
+        if trial.outcome is Outcome.HUNG and affordable < natural:
+            trial = replace(trial, outcome=Outcome.BROKEN, reason="the budget ended during this trial")
+        elif wanted.stage is not Stage.PLAIN:
+            trial = self._checked(trial)
+        if facts and finished.wire:
+            self.facts = self._facts(finished.wire.facts)
+        self.trials.append(trial)
+        self.limits.learn(trial)
+        self.history.add(self.id, trial)
+        self.sink(TrialFinished(trial, self._totals(), self.clock()))
+        return trial
+
+    def _checked(self, trial: Trial) -> Trial:
+        """Make a trial broken if other tests ran before the target than its order says: what ran is what is recorded."""
+        order = trial.arm.level("order")
+        if order is None or trial.outcome in NO_EVIDENCE or self.target.id not in trial.sequence:
+            return trial
+        before = trial.sequence[: trial.sequence.index(self.target.id)]
+        if before == order.ids:
+            return trial
+        reason = (
+            f"pytest ran {len(before)} tests before the target in another order than the {len(order.ids)} asked for"
+        )
+        return replace(trial, outcome=Outcome.BROKEN, reason=reason, failure=None)
+
+    def _observe(self, trial: Trial) -> Observation:
+        key: str | None = None
+        if trial.is_failure:
+            if trial.stage is Stage.PLAIN:
+                key = ANY
+            else:
+                signature = signature_of(trial, self.project.root)
+                if signature is not None:
+                    key = signature.key
+                    self.signatures[key] = signature
+        return Observation(evidence=trial.is_evidence, signature=key, index=trial.index, seconds=trial.wall_seconds)
+
+    def _gravity(self, key: str) -> int:
+        return GRAVITY.get(self.signatures[key].outcome, 0)
+
+    def _facts(self, seen: Iterable[object]) -> Facts:
+        of_target = [facts for facts in seen if getattr(facts, "id", None) == self.target.id]
+
+        def most(name: str) -> int:
+            return max((int(getattr(facts, name)) for facts in of_target), default=0)
+
+        def every(name: str) -> tuple[str, ...]:
+            return tuple(dict.fromkeys(value for facts in of_target for value in getattr(facts, name)))
+
+        return Facts(
+            threads=most("threads"),
+            processes=most("processes"),
+            forks=most("forks"),
+            sleeps=most("sleeps"),
+            connects=every("connects"),
+            binds=every("binds"),
+            lookups=every("lookups"),
+            marks=self.target.marks,
+            asynchronous=bool({"asyncio", "anyio", "trio"} & set(self.target.marks)),
+            collected=tuple(dict.fromkeys(item.file for item in (*self.project.scope, self.target))),
+            reruns=next((t.what for t in self.project.takeovers if "rerun" in t.why), None),
+        )
+
+    # -- reporting ------------------------------------------------------------------------------------------------
+
+    def study(self) -> Study:
+        """Return what was counted so far."""
+        planner = self.planner
+        if planner is None:
+            return Study(target=self.target.id, complete=False, excluded=tuple(self.excluded))
+        ledger = planner.ledger
+        totals = tuple(ledger.tally(arm, ANY, COUNTED) for arm in ledger.arms())
+        return Study(
+            target=self.target.id,
+            studies=tuple(
+                SignatureStudy(
+                    signature=key,
+                    claims=tuple(planner.claims.get(key, ())),
+                    arms=tuple(ledger.tally(arm, key, COUNTED - {Stage.CONFIRM}) for arm in ledger.arms()),
+                    note=planner.notes.get(key, ""),
+                )
+                for key in ledger.failures
+            ),
+            total=totals,
+            complete=planner.complete,
+            excluded=tuple(self.excluded),
+            baseline=next((count for count in totals if count.arm == BASELINE), None),
+        )
+
+    def report(self, unfit: UnfitError | None = None) -> Report:
+        """Classify what is known, store it and tell the listeners."""
+        study = self.study()
+        findings = (
+            (self._unfit(unfit),)
+            if unfit
+            else classify(
+                target=self.target.id,
+                root=self.project.root,
+                trials=tuple(self.trials),
+                study=study,
+                facts=self.facts,
+            )
+        )
+        report = Report(
+            **{name: getattr(findings[0], name) for name in Finding.__struct_fields__},
+            experiment=self.id,
+            target=self.target.id,
+            findings=findings,
+            environment=self._environment(),
+            trials=len(self.trials),
+            wall_seconds=round(self.clock(), 3),
+            complete=study.complete and unfit is None,
+            takeovers=tuple(f"{taken.what}: {taken.why}" for taken in self.project.takeovers),
+        )
+        self.history.finish(self.id, report)
+        self.sink(ExperimentFinished(report))
+        return report
+
+    def _unfit(self, unfit: UnfitError) -> Finding:
+        return Finding(
+            verdict=Verdict.UNDETERMINED,
+            strength=Strength.SUGGESTED,
+            summary=f"Nothing was found out: {unfit.why}.",
+            not_established=("whether it is flaky at all", *(f"{name}: {why}" for name, why in self.excluded)),
+            next=unfit.what_to_do,
+        )
+
+    def _environment(self) -> Environment:
+        own = self.project.interpreters[0]
+        return Environment(
+            python=tuple(interpreter.version for interpreter in self.project.interpreters),
+            pytest=own.pytest,
+            platform=platform.platform(terse=True),
+        )
+
+    def _totals(self) -> tuple[ArmCount, ...]:
+        if self.planner is None:
+            return ()
+        ledger = self.planner.ledger
+        return tuple(ledger.tally(arm, ANY, COUNTED) for arm in ledger.arms())

@@ -1,0 +1,98 @@
+"""The main use case: `triage run`. Every face calls this and draws its events and reports."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from triage.errors import PRECEDENCE, ExitCode
+from triage.factors.registry import factors
+from triage.model.events import EventSink, ExperimentStarted, Noted, Preparing
+from triage.model.verdict import Report
+from triage.runner.cold import ColdRunner
+from triage.session import controls
+from triage.session.experiment import Experiment, UnfitError
+from triage.session.options import RunOptions, check_factors
+from triage.session.prepare import Prepared, prepare
+from triage.store.history import History
+
+
+def investigate(
+    options: RunOptions,
+    sink: EventSink,
+    deliver: Callable[[Report], None],
+    cwd: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> ExitCode:
+    """Triage every test that the options name; `deliver` gets each report as soon as it is ready.
+
+    Returns the exit status of the design. Raises `TriageError` for what keeps any test from being tried. SIGINT and
+    SIGTERM end the running experiment; what it knows is reported all the same.
+    """
+    check_factors([*options.factors, *options.skip], list(factors()))
+    with terminated_as_interrupt():
+        prepared, runner = prepare(options, cwd or Path.cwd(), os.environ if environ is None else environ, sink)
+        try:
+            for text in runner.notes:
+                sink(Noted(text))
+            sink(Preparing("running the controls"))
+            controls.check(prepared.project, runner)
+            return _all(prepared, options, runner, sink, deliver)
+        finally:
+            runner.close()
+
+
+def _all(
+    prepared: Prepared, options: RunOptions, runner: ColdRunner, sink: EventSink, deliver: Callable[[Report], None]
+) -> ExitCode:
+    codes: set[ExitCode] = {ExitCode.OK}
+    with History(runner.state / "history.db") as history:
+        for number, target in enumerate(prepared.targets, 1):
+            experiment = Experiment(prepared, target, options, runner, history, sink)
+            sink(
+                ExperimentStarted(
+                    experiment=experiment.id,
+                    target=target.id,
+                    number=number,
+                    of=len(prepared.targets),
+                    budget_seconds=options.budget,
+                    factors=tuple(factors()),
+                )
+            )
+            code, report = _one(experiment)
+            deliver(report)
+            if report.verdict in options.fail_on:
+                codes.add(ExitCode.CONDITION)
+            codes.add(code)
+            if code is ExitCode.INTERRUPTED:
+                break
+    return next(code for code in PRECEDENCE if code in codes)
+
+
+def _one(experiment: Experiment) -> tuple[ExitCode, Report]:
+    try:
+        experiment.run()
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED, experiment.report()
+    except UnfitError as error:
+        return ExitCode.UNRUNNABLE, experiment.report(error)
+    return ExitCode.OK, experiment.report()
+
+
+@contextmanager
+def terminated_as_interrupt() -> Iterator[None]:
+    """Treat SIGTERM and SIGHUP like Ctrl-C, so that what is known is reported."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,153 @@
+"""Before any experiment: the environment, the interpreters, what pytest collects, what is taken over, the scope."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from triage.errors import UnrunnableError
+from triage.model.arm import BASELINE
+from triage.model.events import EventSink, Noted, Preparing
+from triage.model.invocation import Invocation
+from triage.model.project import Collection, Interpreter, Item, Project
+from triage.model.trial import Stage
+from triage.runner.cold import ColdRunner, Request
+from triage.session.options import RunOptions
+from triage.targets import nodeids
+from triage.targets.assembly import assemble, targets
+from triage.targets.configuration import configured
+from triage.targets.environment import Inherited, inherited
+from triage.targets.interpreters import all_interpreters
+from triage.targets.takeover import Taken, take_over
+
+COLLECTION_LIMIT = 600.0
+"""Seconds; a collection that takes longer is taken for a hang."""
+COLLECT = ("--collect-only", "-q")
+
+
+class Prepared(Struct, frozen=True, kw_only=True):
+    """A project that is ready for trials."""
+
+    project: Project
+    targets: tuple[Item, ...]
+    environment: Inherited
+
+
+def prepare(options: RunOptions, cwd: Path, environ: Mapping[str, str], sink: EventSink) -> tuple[Prepared, ColdRunner]:
+    """Find out what the arguments stand for and how it runs.
+
+    Raises `UsageError`, `NothingSelectedError` or `UnrunnableError`.
+    """
+    environment = inherited(environ)
+    request = nodeids.parse(options.node_ids, cwd)
+    root = Path(request.root)
+    sink(Preparing("looking for interpreters"))
+    interpreters = all_interpreters(root, environment.variables, options.python)
+    runner = ColdRunner(root, environment.variables)
+    try:
+        collector = _Collector(runner, interpreters[0], options)
+        sink(Preparing("collecting"))
+        arguments = tuple(argument.node_id for argument in request.arguments)
+        files = tuple(dict.fromkeys(argument.file for argument in request.arguments))
+        collection = collector.collect(arguments, Taken(), fallback=files)
+        inifile = Path(collection.inifile) if collection.inifile else None
+        taken = take_over(collection.plugins, configured(inifile, environment.variables, options.pytest_args))
+        if taken.recollect:
+            collection = collector.collect(arguments, taken, fallback=files)
+        chosen = targets(request, collection)
+        sink(Preparing("collecting the scope"))
+        scope = collector.scope(_scope_argument(options, cwd, root), taken, sink)
+    except BaseException:
+        runner.close()
+        raise
+    project = assemble(
+        interpreters=interpreters,
+        collection=collection,
+        scope=scope,
+        options=options.pytest_args,
+        taken=taken,
+        notes=environment.takeovers,
+    )
+    return Prepared(project=project, targets=chosen, environment=environment), runner
+
+
+class _Collector:
+    def __init__(self, runner: ColdRunner, interpreter: Interpreter, options: RunOptions) -> None:
+        self.runner = runner
+        self.interpreter = interpreter
+        self.options = options
+
+    def collect(self, node_ids: tuple[str, ...], taken: Taken, fallback: tuple[str, ...] = ()) -> Collection:
+        """Let pytest collect `node_ids`; where it knows none of them, `fallback`, so that close names can be offered."""
+        finished = self.runner.run(
+            Request(
+                invocation=Invocation(
+                    root=str(self.runner.root),
+                    python=self.interpreter.path,
+                    node_ids=node_ids,
+                    options=(*self.options.pytest_args, *taken.options, *COLLECT),
+                    levels=taken.levels,
+                ),
+                target=None,
+                arm=BASELINE,
+                stage=Stage.CONTROL,
+                limit=COLLECTION_LIMIT,
+                collect=True,
+            )
+        )
+        collection = finished.wire.collection() if finished.wire else None
+        trial = finished.trial
+        if collection is None or trial.signal or finished.wire is None or finished.wire.internal_errors:
+            raise UnrunnableError(
+                f"pytest could not collect: {_why(trial.reason, trial.stderr, trial.stdout)}", _hint(trial.command)
+            )
+        if trial.exit_status == 4 and not collection.items and not collection.errors and fallback != node_ids:
+            return self.collect(fallback, taken) if fallback else collection
+        if trial.exit_status == 4 and not collection.items:
+            raise UnrunnableError(
+                f"pytest could not collect: {_why(None, trial.stderr, trial.stdout)}", _hint(trial.command)
+            )
+        return collection
+
+    def scope(self, argument: str | None, taken: Taken, sink: EventSink) -> tuple[Item, ...]:
+        """Return the tests that may run around a target; the target's own file alone if the whole cannot be collected."""
+        try:
+            found = self.collect((argument,) if argument else (), taken)
+        except UnrunnableError as error:
+            if argument:
+                raise
+            sink(
+                Noted(
+                    f"the whole project cannot be collected, so `order` is limited to the target's arguments ({error})"
+                )
+            )
+            return ()
+        if found.errors:
+            sink(
+                Noted(
+                    f"{len(found.errors)} of the scope's files cannot be collected; their tests are left out of `order`"
+                )
+            )
+        return found.items
+
+
+def _scope_argument(options: RunOptions, cwd: Path, root: Path) -> str | None:
+    if options.scope is None:
+        return None
+    return nodeids.parse([options.scope], cwd).arguments[0].node_id if root else None
+
+
+def _why(reason: str | None, stderr: str, stdout: str) -> str:
+    for text in (stderr, stdout):
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        errors = [line for line in lines if line.startswith(("ERROR", "E  ", "error:")) or "Error" in line]
+        if errors or lines:
+            return (errors or lines)[-1][:300]
+    return reason or "no reason given"
+
+
+def _hint(command: str) -> str:
+    return f"see it with `{command}`" if command else f"run pytest by hand in `{os.curdir}`"
