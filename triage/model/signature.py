@@ -179,8 +179,8 @@ def project_path(file: str, root: str) -> str | None:
     """Return `file` relative to `root` with forward slashes, or None if it is not of the project.
 
     Not of the project are generated code (`<string>`), what lies elsewhere, and what lies below the root folder but
-    belongs to an environment or an installation. Links are followed only where the path as given does not decide, once for each path: thousands of trials have
-    the same frames.
+    belongs to an environment or an installation. Links are followed only where the path as given does not decide, and
+    once for each path: thousands of trials have the same frames.
     """
     if not file or file.startswith("<"):
         return None
