@@ -37,7 +37,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     collected: tuple[str, ...] = ()
     """Files of the collected tests of the whole scope, relative to the root folder."""
     reruns: str | None = None
-    """What in the user's own setup reruns failures (`--reruns 3`), if trials had it switched off."""
+    """What in the user's own setup can rerun failures, if trials had it switched off: a plugin, or better its option."""
 
     @property
     def concurrent(self) -> bool:

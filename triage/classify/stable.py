@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -18,6 +19,8 @@ from triage.stats.intervals import upper_bound
 
 ENOUGH_PASSES, ENOUGH_FAILURES = 10, 5
 """Fewer trials that all end alike are called undetermined: 0 of 9 leaves a rate of 28% open."""
+RERUNNING = re.compile(r"--reruns|\breruns\b|\bflaky\b")
+"""An option or mark that reruns failures."""
 TIGHT = 0.1
 """A bound up to here makes `stable_pass` supported; a wider one leaves it a suggestion."""
 
@@ -84,7 +87,7 @@ def stable_fail(
         "" if ways == 1 else ", none of which passed"
     )
     if hidden and enough:
-        summary += "; reruns were hiding it"
+        summary += "; reruns may have been hiding it"
     return Finding(
         verdict=Verdict.STABLE_FAIL if enough else Verdict.UNDETERMINED,
         strength=Strength.SUPPORTED if enough else Strength.SUGGESTED,
@@ -103,11 +106,15 @@ def stable_fail(
 
 
 def hiding(facts: Facts, trials: Sequence[Trial]) -> str | None:
-    """Say that reruns hide the failures of this target, if something shows that they do."""
-    if facts.reruns:
-        return f"the user's own setup reruns failures ({facts.reruns}), which trials had switched off: it was hiding this one"
-    if any(trial.reruns for trial in trials):
-        return f"{counted(sum(bool(trial.reruns) for trial in trials), 'trial')} had reruns of the target, which hide failures"
+    """Say what may hide failures of this target from its owner by running it again; None if nothing is known to.
+
+    A plugin that is merely installed reruns nothing: the target's own mark, an option or a rerun that was seen must show it.
+    """
+    seen = sum(bool(trial.reruns) for trial in trials)
+    if seen:
+        return f"in {counted(seen, 'trial')} the target was rerun after it had failed, which hides failures"
+    if facts.reruns and (RERUNNING.search(facts.reruns) or RERUNNING.search(" ".join(facts.marks))):
+        return f"the user's own setup reruns failures ({facts.reruns}), which hides them; trials had it switched off"
     return None
 
 

@@ -68,13 +68,21 @@ def test_a_target_that_always_fails(bench: Bench) -> None:
     assert any("who is wrong" in text for text in finding.not_established)
 
 
-def test_reruns_that_were_hiding_it(bench: Bench) -> None:
-    (finding,) = bench.classify([bench.fail() for _ in range(24)], facts={"reruns": "`@flaky(reruns=5)`"})
-    assert finding.summary.endswith("; reruns were hiding it.")
-    (seen,) = bench.classify([bench.fail(reruns=2), *(bench.fail() for _ in range(9))])
-    assert seen.summary.endswith("; reruns were hiding it.")
-    (unknown,) = bench.classify([bench.fail() for _ in range(24)])
-    assert "rerun" not in unknown.summary
+def test_reruns_that_may_have_been_hiding_it(bench: Bench) -> None:
+    fails = [bench.fail() for _ in range(24)]
+    (option,) = bench.classify(fails, facts={"reruns": "`--reruns 3`"})
+    assert option.summary.endswith("; reruns may have been hiding it.")
+    (marked,) = bench.classify(fails, facts={"reruns": "pytest-rerunfailures", "marks": ("flaky",)})
+    assert marked.summary.endswith("; reruns may have been hiding it.")
+    (seen,) = bench.classify([bench.fail(reruns=2), *fails])
+    assert seen.summary.endswith("; reruns may have been hiding it.")
+    assert any("in 1 trial the target was rerun" in e.statement for e in seen.evidence)
+
+
+def test_a_plugin_that_is_merely_installed_hides_nothing(bench: Bench) -> None:
+    (finding,) = bench.classify([bench.fail() for _ in range(24)], facts={"reruns": "pytest-rerunfailures"})
+    assert "rerun" not in finding.summary
+    assert not [e for e in finding.evidence if e.kind == "reruns"]
 
 
 def test_a_target_that_never_passes_in_several_ways(bench: Bench) -> None:
