@@ -26,7 +26,7 @@ def paint(text: str, style: str, *, colour: bool) -> str:
 
 
 def is_wanted(stream: TextIO, environ: Mapping[str, str]) -> bool:
-    """Return whether colour belongs on `stream`: a terminal that is not dumb, unless NO_COLOR is set (to anything)."""
+    """Return whether colour belongs on `stream`: a terminal that is not dumb, unless NO_COLOR is set and not empty."""
     if environ.get("NO_COLOR"):
         return False
     if environ.get("FORCE_COLOR"):
