@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
-from triage.errors import NothingSelectedError, UnrunnableError
+from triage.errors import NothingSelectedError, UnrunnableError, UsageError
 from triage.model.project import Collection, Interpreter, Item, Project, Takeover
 from triage.targets.nodeids import Request, select
 from triage.targets.takeover import Taken
@@ -41,8 +42,14 @@ def assemble(
 def targets(request: Request, collection: Collection) -> tuple[Item, ...]:
     """Return the items that the arguments stand for, each once, in the order of the arguments.
 
-    Raises `NothingSelectedError` for an argument without any, `UnrunnableError` if that may be due to an error of collection.
+    Raises `NothingSelectedError` for an argument without any, `UnrunnableError` if that may be due to an error of collection,
+    `UsageError` if pytest chose another root folder: its ids would then mean something else than the arguments do.
     """
+    if os.path.realpath(collection.root) != os.path.realpath(request.root):
+        raise UsageError(
+            f"pytest takes `{collection.root}` as its root folder, not `{request.root}`",
+            hint=f"add `-- --rootdir={request.root}`, or start `triage` with the project's own configuration",
+        )
     try:
         chosen = [item for argument in request.arguments for item in select(argument, collection.items)]
     except NothingSelectedError as error:

@@ -116,3 +116,9 @@ def test_an_error_of_collection_is_not_an_unknown_id(items: tuple[Item, ...], er
 
 def test_an_error_elsewhere_does_not_stop_a_target_that_was_collected() -> None:
     assert targets(request_for("t.py::a"), collection(errors=("odd",))) == ITEMS[:1]
+
+
+def test_another_root_folder_is_refused() -> None:
+    elsewhere = Collection(root="elsewhere", inifile=None, items=ITEMS, plugins=())
+    with pytest.raises(UsageError, match="pytest takes `elsewhere` as its root folder, not `root`"):
+        targets(request_for("t.py::a"), elsewhere)
