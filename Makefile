@@ -34,6 +34,9 @@ check: $(VENV)/.dev
 null: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/null.py
 
+fixtures: envs
+	$(BIN)/python scripts/triage_fixtures.py
+
 schema: $(VENV)/.dev
 	$(BIN)/python scripts/schema.py
 
