@@ -81,5 +81,3 @@ class Study(Struct, frozen=True, kw_only=True):
     """Factors that were not varied, each with the reason in words for people."""
     baseline: ArmCount | None = None
     """Any failure of the user's own command; None if it had no trial."""
-    rng_control: ArmCount | None = None
-    """Any failure with the same instrument as `rng_seed`, but a new seed for each trial; None if it was not run."""

@@ -88,6 +88,11 @@ class ColdRunner:
         self._close = weakref.finalize(self, release, self.cancelled, self._cancel, self.installation.borrowed)
 
     @property
+    def state(self) -> Path:
+        """The folder that `triage` owns: `.triage` below the root, or what stands in for it."""
+        return self.installation.plugins.parent
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What the user should know about how trials are run here."""
         return self.installation.notes

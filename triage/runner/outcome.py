@@ -228,11 +228,11 @@ class Case:
         if death is None:
             if self.wire.internal_errors:
                 return self.internal_error()
-            words = f"exited with status {self.end.exit_status} before the session ended"
-            death = Death(outcome=Outcome.CRASHED, words=words)
+            death = Death(outcome=Outcome.CRASHED, words=f"exited with status {self.end.exit_status}")
         others = self.started_after()
         if not others:
-            return self.by_death(death, "exit", " after the test")
+            moment = "after the session" if self.wire.session_status is not None else "before the session had ended"
+            return self.by_death(death, "exit", f" after the test, {moment}")
         culprit = self.running() or others[-1]
         return noted(base, f"the process {death.words} in or after `{culprit}`, which ran after the target")
 

@@ -26,6 +26,8 @@ HEAD_BYTES = 64 * 1024
 TAIL_BYTES = 192 * 1024
 GRACE = 1.0
 """Seconds between SIGABRT, which makes `faulthandler` write the stacks, and SIGKILL."""
+LINGER = 0.25
+"""Seconds for what outlives the main process to end by itself, as multiprocessing's resource tracker does."""
 PATIENCE = 30.0
 """Seconds that the supervisor may take beyond the limit before it counts as failed itself."""
 
@@ -104,10 +106,11 @@ def run_supervised(
     log_file: Path,
     cancelled: int | None = None,
     grace: float = GRACE,
+    linger: float = LINGER,
 ) -> ProcessEnd:
     """Run a command under a supervisor of its own and return how it ended, when nothing of it is left.
 
-    `limit` and `grace` are seconds; `log_file` takes what the supervisor itself writes on standard error; `cancelled`
+    `limit`, `grace` and `linger` are seconds; `log_file` takes what the supervisor itself writes on standard error; `cancelled`
     is a descriptor that becomes readable when the command is to be ended at once. Raises CancelledError then;
     any other exception while waiting (KeyboardInterrupt) ends the command before it propagates.
     """
@@ -119,6 +122,7 @@ def run_supervised(
             "cwd": os.fsencode(cwd),
             "limit": float(limit),
             "grace": float(grace),
+            "linger": float(linger),
             "head": HEAD_BYTES,
             "tail": TAIL_BYTES,
             "core": False,
@@ -142,7 +146,7 @@ def run_supervised(
         assert reports is not None
         try:
             write_spec(leash.fileno(), spec)
-            data = receive(reports.fileno(), cancelled, time.monotonic() + limit + grace + PATIENCE)
+            data = receive(reports.fileno(), cancelled, time.monotonic() + limit + grace + linger + PATIENCE)
         except BaseException:
             end(supervisor)
             raise

@@ -31,8 +31,6 @@ PR_SET_CHILD_SUBREAPER = 36
 F_SETPIPE_SZ = 1031
 PIPE_BYTES = 1 << 20
 CHUNK = 1 << 18
-LINGER = 0.25
-"""Seconds for what outlives the main process to end by itself (multiprocessing's resource tracker does)."""
 DRAIN_READS = 16
 """Reads at the end: more than a full pipe, and an end to them if somebody beyond our reach keeps writing."""
 STUCK = 10.0
@@ -136,6 +134,7 @@ class Supervision:
         self.spec = spec
         self.limit: float = spec["limit"]  # type: ignore[assignment]
         self.grace: float = spec["grace"]  # type: ignore[assignment]
+        self.linger: float = spec["linger"]  # type: ignore[assignment]
         self.parent: int = spec["parent"]  # type: ignore[assignment]
         self.began = time.monotonic()
         self.limit_at = self.began + self.limit
@@ -233,7 +232,7 @@ class Supervision:
 
     def tend_rest(self, now: float) -> float:
         """End what has outlived the main process; returns when to look again."""
-        self.linger_until = min(self.linger_until, now if self.limit_hit or self.stopped else now + LINGER)
+        self.linger_until = min(self.linger_until, now if self.limit_hit or self.stopped else now + self.linger)
         if now < self.linger_until:
             return self.linger_until
         self.give_up_at = min(self.give_up_at, now + STUCK)

@@ -378,7 +378,8 @@ def test_the_probe_imports_in_an_isolated_interpreter(project):
         before = set(sys.modules)
         import triage_probe, triage_levels
         import triage_probe.recorder, triage_levels.order, triage_levels.repeat
-        sys.stdout.write(repr([name for name in ("asyncio", "concurrent.futures", "multiprocessing", "unittest") if name in sys.modules]))
+        heavy = ("asyncio", "concurrent.futures", "multiprocessing", "unittest")
+        sys.stdout.write(repr([name for name in heavy if name in sys.modules]))
     """
     done = subprocess.run([project.python, "-I", "-S", "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "[]"), done.stderr
