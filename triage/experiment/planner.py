@@ -105,9 +105,21 @@ class Planner:
                 yield from self._focus()
                 yield from self._refine()
                 yield from self._confirm()
-            self.complete = True
+            self.complete = not self._cut_short()
         except Exhausted:
-            self.complete = False
+            self._cut_short()
+
+    def _cut_short(self) -> bool:
+        """Note the contrasts that the limits kept from being looked at long enough, and return whether there are any."""
+        claimed = {(key, claim.factor) for key, claims in self.claims.items() for claim in claims}
+        left = [c for c in self.contrasts if c.state is State.OPEN and (c.signature, c.factor.name) not in claimed]
+        for contrast in left:
+            first, second = contrast.counts(self.ledger)
+            seen = f"{first.arm.label} failed {first.failed} of {first.trials}, {second.arm.label} {second.failed} of {second.trials}"
+            before = self.notes.get(contrast.signature)
+            text = f"the limits ended the search before `{contrast.factor.name}` was settled: {seen}"
+            self.notes[contrast.signature] = f"{before}; {text}" if before else text
+        return bool(left)
 
     # -- screen ---------------------------------------------------------------------------------------------------
 

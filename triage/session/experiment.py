@@ -31,6 +31,7 @@ from triage.runner.cold import ColdRunner, Request
 from triage.session.limits import Limits
 from triage.session.options import RunOptions
 from triage.session.prepare import Prepared
+from triage.session.record import Record
 from triage.store.history import History
 from triage.targets.side_effects import reach
 
@@ -68,7 +69,7 @@ class Experiment:
         self.target = target
         self.options = options
         self.runner = runner
-        self.history = history
+        self.record = Record(history, sink)
         self.sink = sink
         self.seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 32)
         self.started = time.monotonic()
@@ -78,12 +79,7 @@ class Experiment:
         self.facts = Facts()
         self.planner: Planner | None = None
         self.excluded: list[tuple[str, str]] = []
-        self.id = history.start(
-            target.id,
-            self.project.root,
-            options=(*self.project.options, *self.project.levels),
-            interpreters=self.project.interpreters,
-        )
+        self.id = self.record.start(target, self.project)
 
     # -- running --------------------------------------------------------------------------------------------------
 
@@ -196,7 +192,7 @@ class Experiment:
             self.facts = self._facts(finished.wire.facts)
         self.trials.append(trial)
         self.limits.learn(trial)
-        self.history.add(self.id, trial)
+        self.record.add(trial)
         self.sink(TrialFinished(trial, self._totals(), self.clock()))
         return trial
 
@@ -302,7 +298,7 @@ class Experiment:
             complete=study.complete and unfit is None,
             takeovers=tuple(f"{taken.what}: {taken.why}" for taken in self.project.takeovers),
         )
-        self.history.finish(self.id, report)
+        self.record.finish(report)
         self.sink(ExperimentFinished(report))
         return report
 

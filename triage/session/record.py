@@ -1,0 +1,56 @@
+"""The history, as an experiment writes it: a history that cannot be written costs the record, never the verdict."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+
+from triage.errors import TriageError
+from triage.model.events import EventSink, Noted
+from triage.model.project import Item, Project
+from triage.model.trial import Trial
+from triage.model.verdict import Report
+from triage.store.history import History
+
+
+class Record:
+    """Writes one experiment; after the first failure it says so once and writes no more."""
+
+    def __init__(self, history: History, sink: EventSink) -> None:
+        self.history = history
+        self.sink = sink
+        self.lost = False
+        self.experiment = ""
+
+    def start(self, target: Item, project: Project) -> str:
+        """Record that an experiment begins and return its id."""
+
+        def begin() -> None:
+            self.experiment = self.history.start(
+                target.id,
+                project.root,
+                options=(*project.options, *project.levels),
+                interpreters=project.interpreters,
+            )
+
+        self._try(begin)
+        self.experiment = self.experiment or f"unrecorded-{uuid.uuid4().hex[:8]}"
+        return self.experiment
+
+    def add(self, trial: Trial) -> None:
+        """Record a finished trial."""
+        self._try(lambda: self.history.add(self.experiment, trial))
+
+    def finish(self, report: Report) -> None:
+        """Record the report."""
+        self._try(lambda: self.history.finish(self.experiment, report))
+
+    def _try(self, action: Callable[[], None]) -> None:
+        if self.lost:
+            return
+        try:
+            action()
+        except TriageError as error:
+            self.lost = True
+            hint = f" ({error.hint})" if error.hint else ""
+            self.sink(Noted(f"this experiment is not recorded any further: {error.message}{hint}"))
