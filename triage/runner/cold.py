@@ -67,6 +67,8 @@ class Finished(Struct, frozen=True, kw_only=True):
     trial: Trial
     wire: Wire | None = None
     """What the probe recorded; None without a probe, or if it cannot be read."""
+    end: ProcessEnd
+    """How its process ended, uninterpreted."""
     leftovers: tuple[str, ...] = ()
     """Names of the processes that the trial left behind, which were ended."""
 
@@ -138,6 +140,7 @@ class ColdRunner:
                 request, end, wire, verdict, started=started, command=request.invocation.command(self.base)
             ),
             wire=wire,
+            end=end,
             leftovers=end.leftovers + end.stuck + strays,
         )
 

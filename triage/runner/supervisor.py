@@ -241,7 +241,7 @@ class Supervision:
 
     def wait(self, seconds: float) -> None:
         """Wait for at most this long for anything to happen, and take in what did."""
-        for fd, _event in self.poll.poll(max(0.0, seconds) * 1000 + 1):
+        for fd, _event in self.poll.poll(min(max(0.0, seconds), 3600.0) * 1000 + 1):
             if fd == self.wake:
                 os.read(self.wake, 4096)
             elif fd == 0:
@@ -283,7 +283,6 @@ class Supervision:
 
     def kill_rest(self) -> None:
         """SIGKILL every process below this one; called until none is left, for they may be forking meanwhile."""
-        kill_group(self.main)
         for _ in range(100):
             found = descendants(os.getpid())
             new = [pid for pid in found if pid not in self.left]
