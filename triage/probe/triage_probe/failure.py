@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import os
 import sys
-import sysconfig
 from types import TracebackType
 from typing import Any, Callable
 
@@ -35,7 +34,7 @@ class FailureReader:
     def set_root(self, root: str) -> None:
         """Set the folder that is the project: what lies below it and is not installed."""
         self._root = self._join(root, "")
-        places = {sys.prefix, sys.base_prefix, *sysconfig.get_paths().values()}
+        places = {sys.prefix, sys.base_prefix}
         self._outside = [self._join(place, "") for place in places if self._join(place, "").startswith(self._root)]
         if self._root in self._outside:
             self._outside.remove(self._root)

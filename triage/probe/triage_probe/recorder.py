@@ -9,9 +9,7 @@ PYTEST_DONT_REWRITE
 from __future__ import annotations
 
 import os
-import platform
 import sys
-import sysconfig
 from typing import TYPE_CHECKING, Any, Generator
 
 import pytest
@@ -62,10 +60,10 @@ class Recorder:
         return {
             "v": VERSION,
             "pid": os.getpid(),
-            "python": platform.python_version(),
+            "python": sys.version.split()[0],
             "implementation": sys.implementation.name,
             "pytest": pytest.__version__,
-            "free_threaded": bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
+            "free_threaded": "t" in getattr(sys, "abiflags", ""),
         }
 
     def _arm(self) -> None:
