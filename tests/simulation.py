@@ -52,7 +52,9 @@ class Order(Factor):
     def fresh(self, rng: Random) -> Level:
         return self.level(f"shuffled:{rng.randrange(1, 10_000)}", ("b", "a"))
 
-    def refine(self, trigger: Level | None, counter: Level | None, signature: str, rate: float) -> Search | None:
+    def refine(
+        self, trigger: Level | None, counter: Level | None, signature: str, rate: float, background: float
+    ) -> Search | None:
         return self._smaller(trigger, signature) if trigger is not None and counter is None else None
 
     def _smaller(self, trigger: Level, signature: str) -> Search:

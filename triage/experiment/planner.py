@@ -115,7 +115,7 @@ class Planner:
         left = [c for c in self.contrasts if c.state is State.OPEN and (c.signature, c.factor.name) not in claimed]
         for contrast in left:
             first, second = contrast.counts(self.ledger)
-            seen = f"{first.arm.label} failed {first.failed} of {first.trials}, {second.arm.label} {second.failed} of {second.trials}"
+            seen = ", ".join(f"{one.arm.label} failed {one.failed} of {one.trials}" for one in (first, second))
             before = self.notes.get(contrast.signature)
             text = f"the limits ended the search before `{contrast.factor.name}` was settled: {seen}"
             self.notes[contrast.signature] = f"{before}; {text}" if before else text
@@ -220,8 +220,8 @@ class Planner:
         for contrast in self.contrasts:
             if contrast.state is not State.WORTH_A_CLAIM:
                 continue
-            rate = contrast.counts(self.ledger)[0].rate
-            search = contrast.factor.refine(contrast.trigger, contrast.counter, contrast.signature, rate)
+            rates = [count.rate for count in contrast.counts(self.ledger)]
+            search = contrast.factor.refine(contrast.trigger, contrast.counter, contrast.signature, rates[0], rates[1])
             if search is None:
                 contrast.refined = True
                 continue

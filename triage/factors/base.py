@@ -86,13 +86,17 @@ class Factor:
         """Like `event`, for choosing what to look at more closely; may be broader than what is claimed."""
         return self.event(level, seen, signature)
 
-    def refine(self, trigger: Level | None, counter: Level | None, signature: str, rate: float) -> Search | None:
-        """Search for a smaller level that still triggers the failure (`rate`: that of `trigger`); None if there is nothing to do.
+    def refine(
+        self, trigger: Level | None, counter: Level | None, signature: str, rate: float, background: float
+    ) -> Search | None:
+        """Search for a smaller level that still triggers the failure; None if there is nothing to do.
+
+        `rate` and `background` are the failure rates of `trigger` and `counter`, as far as they are known.
 
         None for `trigger` or `counter` stands for the baseline. The search returns the level that replaces the one of
         the two that is not the baseline.
         """
-        del trigger, counter, signature, rate
+        del trigger, counter, signature, rate, background
         return None
 
     def apply(self, level: Level, invocation: Invocation) -> Invocation:

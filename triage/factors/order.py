@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Generator
 from random import Random
 from typing import ClassVar
@@ -15,12 +14,12 @@ from triage.model.arm import Level
 from triage.model.invocation import Invocation
 from triage.model.observation import Observation, Request
 from triage.model.trial import Stage
-from triage.stats.minimise import ddmin
+from triage.stats.minimise import ddmin, repetitions
 
 LONGEST_COMMAND = 6_000
 """Characters of node ids that a command line may hold before they go to a file."""
 MISSED = 0.02
-"""Chance that a set of tests which does trigger the failure is taken for one that does not, for each set tried."""
+"""Chance that a set of tests is taken for what it is not, for each set tried."""
 MOST_QUERIES = 120
 
 
@@ -61,18 +60,25 @@ class Order(Factor):
         before = tuple(everything[: everything.index(self.context.target.id)])
         return self.level(f"shuffled:{seed}", before) if before else None
 
-    def refine(self, trigger: Level | None, counter: Level | None, signature: str, rate: float) -> Search | None:
+    def refine(
+        self, trigger: Level | None, counter: Level | None, signature: str, rate: float, background: float
+    ) -> Search | None:
         """Minimise the tests before the target: those that make it fail, or, if it fails alone, those that it needs."""
         if counter is None and trigger is not None and trigger.ids:
-            return self._minimal(trigger.ids, signature, rate, failing=True)
+            return self._minimal(trigger.ids, signature, rate, background, failing=True)
         if trigger is None and counter is not None and counter.ids:
-            return self._minimal(counter.ids, signature, rate, failing=False)
+            return self._minimal(counter.ids, signature, 1 - background, 1 - rate, failing=False)
         return None
 
-    def _minimal(self, ids: tuple[str, ...], signature: str, rate: float, *, failing: bool) -> Search:
-        rate = min(max(rate, 0.05), 0.99)
-        needed = max(1, math.ceil(math.log(MISSED) / math.log(1 - rate))) if failing else 1
-        search = ddmin(ids, confirm_pass=needed, budget=MOST_QUERIES)
+    def _minimal(
+        self, ids: tuple[str, ...], signature: str, rate: float, background: float, *, failing: bool
+    ) -> Search:
+        """Run ddmin: what it calls a failure happens with `rate` after all of `ids`, and with `background` without any.
+
+        Where it also happens by itself, one time proves nothing, and more are asked for on both sides.
+        """
+        passes, fails = repetitions(min(max(rate, 0.1), 0.99), min(max(background, 0.0), 0.9), MISSED)
+        search = ddmin(ids, confirm_pass=passes, confirm_fail=fails, budget=MOST_QUERIES)
         try:
             candidate = next(search)
             while True:

@@ -25,8 +25,8 @@ class Repeat(Factor):
 
     A test that fails with probability p at each execution fails k executions with 1 - (1 - p)^k, so plain failure rates of k
     and of one execution differ without any effect. What is compared is the *hazard*: among trials that reach execution k,
-    how many fail at k, against how many fail at their first execution. Without an effect both are p. Where each process decides at its
-    start whether the test fails in it (a hash seed, say), those that reach k are the ones that pass, and the hazard falls; so only
+    how many fail at k, against how many fail at their first execution. Without an effect both are p. Where each process decides at
+    its start whether the test fails in it (a hash seed, say), those that reach k are the ones that pass, and the hazard falls; so only
     a hazard that rises blames the repetition, never one that falls.
     """
 
@@ -63,9 +63,11 @@ class Repeat(Factor):
             return failed
         return True if (seen.index or 1) > 1 else None
 
-    def refine(self, trigger: Level | None, counter: Level | None, signature: str, rate: float) -> Search | None:
+    def refine(
+        self, trigger: Level | None, counter: Level | None, signature: str, rate: float, background: float
+    ) -> Search | None:
         """Find the execution at which it fails most."""
-        del counter, rate
+        del counter, rate, background
         return None if trigger is None else self._search(trigger, signature)
 
     def _search(self, trigger: Level, signature: str) -> Search:

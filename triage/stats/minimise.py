@@ -16,6 +16,7 @@ decides when and where.
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from math import comb
 from typing import Generic, TypeVar
 
 from msgspec import Struct
@@ -64,6 +65,28 @@ def ddmin(
     if budget is not None and budget < 0:
         raise ValueError(f"`budget` {budget} is negative")
     return _Search(items, confirm_pass, confirm_fail, budget).run()
+
+
+def repetitions(rate: float, background: float, error: float = 0.01, most: int = 12) -> tuple[int, int]:
+    """Return `confirm_pass` and `confirm_fail` with which each candidate is decided rightly with probability 1 - `error`.
+
+    `rate` is that of a set that fails, `background` that of one that does not. The pair with the fewest trials is taken;
+    where none up to `most` of either is good enough, the one whose larger error is smallest. The error of a race between f
+    failures and p passes is a negative binomial tail.
+    """
+    pairs = [(passes, fails) for fails in range(1, most + 1) for passes in range(1, most + 1)]
+
+    def worst(pair: tuple[int, int]) -> float:
+        passes, fails = pair
+        return max(_first(fails, passes, background), 1 - _first(fails, passes, rate))
+
+    good = [pair for pair in pairs if worst(pair) <= error]
+    return min(good, key=lambda pair: (sum(pair), worst(pair))) if good else min(pairs, key=worst)
+
+
+def _first(fails: int, passes: int, rate: float) -> float:
+    """Probability that `fails` failures come before `passes` passes."""
+    return sum(comb(fails - 1 + k, k) * rate**fails * (1 - rate) ** k for k in range(passes))
 
 
 class _BudgetSpentError(Exception):
