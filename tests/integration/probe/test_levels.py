@@ -272,6 +272,9 @@ def test_repeat_reports_a_module_teardown_that_fails_after_it_stopped(project, w
     messages = [event["failure"]["message"] for event in result.of("phase") if event["failure"]]
     assert "module teardown" in messages
     assert len(messages) == 2
+    ends = [event["e"] for event in result.events if event["e"] in ("phase", "finish") and "test_it" in event["id"]]
+    # Noticed in time, it is part of the test's own teardown; after a failing teardown it comes later.
+    assert ends == ["phase"] * 3 + (["finish"] if where == "call" else ["finish", "phase"])
 
 
 @pytest.mark.parametrize("args", [("-x",), ("--maxfail=1",)])

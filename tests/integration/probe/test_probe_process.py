@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import json
 import subprocess
+from pathlib import Path
 
 import pytest
-from conftest import PROBE
 
+PROBE = Path(__file__).resolve().parents[3] / "triage" / "probe"
 SEGFAULT = "import ctypes; ctypes.string_at(0)"
 
 
@@ -47,13 +48,14 @@ def test_a_crash_while_the_interpreter_ends(project, args):
     assert "in bye" in result.crash
 
 
-def test_a_target_that_takes_faulthandler_does_not_keep_it(project):
+@pytest.mark.parametrize("where", ["def test_enables(): ", "@pytest.fixture(autouse=True)\n        def enables(): "])
+def test_a_target_that_takes_faulthandler_does_not_keep_it(project, where):
     project.write("conftest.py", "import faulthandler\nfaulthandler.enable()\n")
     project.write(
         "test_a.py",
         f"""\
-        import faulthandler
-        def test_enables(): faulthandler.enable()
+        import faulthandler, pytest
+        {where}faulthandler.enable()
         def test_disables(): faulthandler.disable()
         def test_crash(): {SEGFAULT}
         """,
@@ -276,11 +278,15 @@ def test_a_full_disk_breaks_nothing(project):
 
 
 def test_pytests_cache_is_the_trials(project):
-    project.write("test_a.py", "def test_it(cache):\n    cache.set('a/b', 1)\n    assert 0\n")
-    project.run("--lf", "--cache-clear")
-    assert not (project.folder / ".pytest_cache").exists()
+    project.write("test_a.py", "def test_it(cache):\n    cache.set('a/b', 1)\n    assert 0\ndef test_that(): pass\n")
+    users = project.write(".pytest_cache/v/cache/lastfailed", '{"test_a.py::test_that": true}')
+    result = project.run("--lf")
+    assert result.started() == ["test_it", "test_that"]
     assert (project.outside / "cache" / "pytest" / "v" / "a" / "b").read_text() == "1"
-    project.run("-o", "cache_dir=own", "--lf")
+    assert [path for path in (project.folder / ".pytest_cache").rglob("*") if path.is_file()] == [users]
+    project.run("--cache-clear", "-o", f"cache_dir={project.folder / '.pytest_cache'}")
+    assert users.exists()
+    project.run("-o", "cache_dir=own")
     assert not (project.folder / "own").exists()
 
 
