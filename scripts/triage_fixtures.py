@@ -37,8 +37,20 @@ def measure(name: str) -> dict[str, Any]:
     truth = tomllib.loads((FIXTURES / name / "truth.toml").read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory(prefix="fx") as folder:
         project = Path(folder, name)
-        shutil.copytree(FIXTURES / name, project, ignore=shutil.ignore_patterns(".triage", "__pycache__", ".pytest_cache"))
-        command = [sys.executable, "-m", "triage", "run", truth["target"], "--format", "json", "--budget", truth["budget"]]
+        shutil.copytree(
+            FIXTURES / name, project, ignore=shutil.ignore_patterns(".triage", "__pycache__", ".pytest_cache")
+        )
+        command = [
+            sys.executable,
+            "-m",
+            "triage",
+            "run",
+            truth["target"],
+            "--format",
+            "json",
+            "--budget",
+            truth["budget"],
+        ]
         for python in interpreters(truth):
             command += ["--python", str(python)]
         started = time.monotonic()
@@ -66,7 +78,8 @@ def measure(name: str) -> dict[str, Any]:
         "stderr": done.stderr[-500:],
     }
     row["miss"] = judge(row, truth)
-    print({key: row[key] for key in ("case", "verdict", "cause", "strength", "trigger", "trials", "seconds", "miss")}, flush=True)
+    shown = ("case", "verdict", "cause", "strength", "trigger", "trials", "seconds", "miss")
+    print({key: row[key] for key in shown}, flush=True)
     return row
 
 
@@ -117,10 +130,15 @@ def write(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         trigger = row["trigger"] or {}
         told = f"{trigger['factor']} = {trigger['level']}" if trigger else ""
-        lines.append(
-            f"| {row['case']} | {said(row['truth'])} | {said([row['verdict'], row['cause']])} | {row['strength']} | {told} | "
-            f"{share(row['reproduction'])} | {share(row['counterfactual'])} | {row['trials']} | {row['seconds']:.0f} | {row['miss']} |"
-        )
+        cells = [row["case"], said(row["truth"]), said([row["verdict"], row["cause"]]), row["strength"], told]
+        cells += [
+            share(row["reproduction"]),
+            share(row["counterfactual"]),
+            row["trials"],
+            f"{row['seconds']:.0f}",
+            row["miss"],
+        ]
+        lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
     open_ = [row for row in rows if not row["decided"]]
     lines += ["", "## Not classified yet, and why", ""]
     for row in open_:

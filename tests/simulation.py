@@ -7,7 +7,8 @@ from collections.abc import Callable
 from random import Random
 from typing import ClassVar
 
-from triage.experiment.planner import Limits, Planner
+from triage.experiment.bench import Limits
+from triage.experiment.planner import Planner
 from triage.factors.base import Factor, Search, arm_of
 from triage.factors.repeat import Repeat
 from triage.model.arm import Arm, Level
@@ -67,6 +68,7 @@ class Order(Factor):
 
 class Python(Factor):
     name: ClassVar[str] = "python"
+    every_round: ClassVar[bool] = True
 
     @property
     def home(self) -> Level:

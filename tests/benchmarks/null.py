@@ -2,8 +2,8 @@
 
 The planner that `triage run` uses is driven by simulated trials over all factors. Under the null no factor has any effect and
 the rate may drift in time; every confirmed claim is then a false one. Predicted before the first run: at most ALPHA (4%)
-of the experiments blame anything, fewer in fact, since exact tests of counts rarely use their level up; a broken instrument (say, the
-screen's trials counted again in the confirmation) would show 10% and more at middling rates.
+of the experiments blame anything, fewer in fact, since exact tests of counts rarely use their level up; a broken instrument (say,
+the screen's trials counted again in the confirmation) would show 10% and more at middling rates.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from simulation import BUDGET, Rate, at, blamed, constant, decided_at_start, ramp, second, seeded, simulate, step, wave
+from simulation import Rate, at, blamed, constant, decided_at_start, ramp, second, seeded, simulate, step, wave
 
-from triage.experiment.planner import ALPHA
+from triage.experiment.confirm import ALPHA
 from triage.stats.intervals import clopper_pearson
 
 NULLS: dict[str, Rate] = {
@@ -140,9 +140,8 @@ def main() -> None:
     ]
     for row in nulls:
         share = float(str(row["blamed"])) / float(str(row["experiments"]))
-        lines.append(
-            f"| {row['null']} | {row['experiments']} | {share:.2%} | {row['low']:.2%} to {row['high']:.2%} | {row['mean_trials']:.0f} |"
-        )
+        cells = [row["null"], row["experiments"], f"{share:.2%}", f"{row['low']:.2%} to {row['high']:.2%}"]
+        lines.append("| " + " | ".join(map(str, [*cells, f"{row['mean_trials']:.0f}"])) + " |")
     lines += [
         "",
         "| real effect | budget | experiments | found and confirmed | another factor blamed too | trials an experiment |",

@@ -19,6 +19,11 @@ FEWEST = 4
 LOW_RATE = 0.2
 ENOUGH, ENOUGH_AT_LOW_RATE = 12, 100
 """Focus trials an arm after which a contrast with p over HOPELESS is given up."""
+EXPLAINS = 0.9
+"""Difference of rates of a contrast that leaves nothing to be explained."""
+SETTLED, SETTLED_AT_LOW_RATE = 10, 25
+STANDS_OUT = 0.1
+"""Exact p up to which a contrast may yet be something."""
 REPLAY_EFFECT = 0.3
 """A seed that decides changes the rate by more than this when it is replayed."""
 HOME_TIE = 0.15
@@ -70,11 +75,18 @@ class Contrast:
             return State.OPEN
         p_value = self.p_value(ledger)
         if p_value <= GRADUATES:
-            return State.WORTH_A_CLAIM
+            return State.WORTH_A_CLAIM if fewest >= _settled(first.rate, second.rate) else State.OPEN
         if self.factor.home is None and first.rate - second.rate < REPLAY_EFFECT:
             return State.DROPPED
         enough = ENOUGH if max(first.rate, second.rate) >= LOW_RATE else ENOUGH_AT_LOW_RATE
         return State.DROPPED if fewest >= enough and p_value > HOPELESS else State.OPEN
+
+
+def _settled(rate: float, background: float) -> int:
+    """Trials an arm from which on its rate is known well enough to fix the number of confirm trials by it."""
+    if rate - background >= EXPLAINS:
+        return FEWEST
+    return SETTLED if rate >= 0.5 else SETTLED_AT_LOW_RATE
 
 
 def choose(factor: Factor, signature: str, ledger: Ledger, tried: list[Level | None]) -> Contrast | None:

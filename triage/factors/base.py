@@ -51,6 +51,8 @@ class Factor:
     many_chances: ClassVar[bool] = False
     """Whether a trial gives the target more than one chance to fail, so that its failures are not to be compared as they are."""
 
+    every_round: ClassVar[bool] = False
+    """Whether each of its levels is screened in every round, because the user named them one by one."""
     one_sided: ClassVar[bool] = False
     """Whether only a level away from home can be a trigger, because the comparison means nothing the other way round."""
 

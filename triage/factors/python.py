@@ -17,6 +17,7 @@ class Python(Factor):
 
     name: ClassVar[str] = "python"
     rank: ClassVar[int] = 40
+    every_round: ClassVar[bool] = True
 
     def reason(self) -> str | None:
         """Nothing to compare with a single interpreter."""

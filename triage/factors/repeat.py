@@ -26,8 +26,8 @@ class Repeat(Factor):
     A test that fails with probability p at each execution fails k executions with 1 - (1 - p)^k, so plain failure rates of k
     and of one execution differ without any effect. What is compared is the *hazard*: among trials that reach execution k,
     how many fail at k, against how many fail at their first execution. Without an effect both are p. Where each process decides at
-    its start whether the test fails in it (a hash seed, say), those that reach k are the ones that pass, and the hazard falls; so only
-    a hazard that rises blames the repetition, never one that falls.
+    its start whether the test fails in it (a hash seed, say), those that reach k are the ones that pass, and the hazard falls;
+    so only a hazard that rises blames the repetition, never one that falls.
     """
 
     name: ClassVar[str] = "repeat"

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from triage.classify.case import Facts
 from triage.classify.findings import classify
+from triage.experiment.bench import Limits as PlanLimits
 from triage.experiment.ledger import COUNTED
-from triage.experiment.planner import Limits as PlanLimits
 from triage.experiment.planner import Planner
 from triage.factors.base import Context, Factor
 from triage.factors.registry import factors

@@ -5,8 +5,10 @@ from collections import Counter
 import pytest
 from simulation import at, blamed, constant, decided_at_start, second, seeded, simulate, wave
 
+from triage.experiment.confirm import ALPHA
 from triage.experiment.ledger import CHOOSING, Ledger
-from triage.experiment.planner import ALPHA, QUIET_BASELINE, QUIET_TRIALS, SOLID_FAILURES, Planner
+from triage.experiment.planner import Planner
+from triage.experiment.screen import QUIET_BASELINE, QUIET_TRIALS, SOLID_FAILURES
 from triage.model.arm import BASELINE
 from triage.model.trial import Stage
 
@@ -135,7 +137,7 @@ def test_closing_the_plan_in_the_middle_of_confirming_confirms_nothing():
 
     from simulation import Python
 
-    from triage.experiment.planner import Limits
+    from triage.experiment.bench import Limits
     from triage.model.observation import Observation
 
     planner = Planner([Python(None)], Limits(1000.0), Random(1), lambda: 0.0)
@@ -158,7 +160,7 @@ def test_broken_trials_are_no_evidence():
 
     from simulation import Python
 
-    from triage.experiment.planner import Limits
+    from triage.experiment.bench import Limits
     from triage.model.observation import Observation
 
     planner = Planner([Python(None)], Limits(1e9, 100), Random(1), lambda: 0.0)

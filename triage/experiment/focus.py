@@ -1,0 +1,150 @@
+"""Focus: the contrasts that stand out are looked at longer, and the levels of those that last are made as small as they go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+
+from triage.experiment.bench import Bench, Trials
+from triage.experiment.contrast import EXPLAINS, FEWEST, STANDS_OUT, Contrast, State, choose
+from triage.experiment.ledger import CHOOSING
+from triage.factors.base import arm_of
+from triage.model.arm import BASELINE, Arm, Level
+from triage.model.observation import ANY, Observation, Request
+from triage.model.trial import Stage
+
+FOCUS_SHARE, REFINE_SHARE = 0.62, 0.72
+"""Parts of the budget by whose end the looking and the minimising stop; the rest is for confirming."""
+STUDIED = 2
+"""Signatures that claims are made about."""
+PAIRS = 3
+"""Levels of one factor that are tried as its trigger, one after the other."""
+REPLAY_LOSS = 0.3
+"""A minimised level that separates the arms by less than this has lost the effect; the level before it is taken."""
+
+CHECKS = 4
+"""Trials an arm that check whether a minimised level still does it."""
+
+
+class Focus:
+    """The second stage; `contrasts` is what it leaves."""
+
+    def __init__(self, bench: Bench, gravity: Callable[[str], int]) -> None:
+        self.bench = bench
+        self.gravity = gravity
+        self.contrasts: list[Contrast] = []
+
+    def run(self) -> Trials:
+        """Yield the trials of this stage."""
+        by_weight = sorted(
+            self.bench.ledger.failures, key=lambda key: (-self.gravity(key), -self.bench.ledger.failures[key], key)
+        )
+        signatures = by_weight[:STUDIED]
+        self._find_contrasts(signatures)
+        while not self.bench.over(FOCUS_SHARE):
+            open_ = [contrast for contrast in self.contrasts if contrast.state is State.OPEN]
+            if not open_:
+                break
+            arms = [arm for contrast in open_ for arm in contrast.arms] + self._more_seeds()
+            arms = list(dict.fromkeys(arms))
+            self.bench.rng.shuffle(arms)
+            for arm in arms:
+                if self.bench.over(FOCUS_SHARE):
+                    break
+                self.bench.doing = f"looking closer at {arm.label}"
+                yield from self.bench.trial(arm, Stage.FOCUS)
+            self._judge(open_)
+            self._find_contrasts(signatures)
+        yield from self._refine()
+
+    def _find_contrasts(self, signatures: list[str]) -> None:
+        """Choose a contrast for every signature and factor that has none yet."""
+        have = {(contrast.signature, contrast.factor.name) for contrast in self.contrasts}
+        for signature in signatures:
+            for factor in self.bench.factors:
+                if (signature, factor.name) not in have:
+                    contrast = choose(factor, signature, self.bench.ledger, [])
+                    if contrast:
+                        self.contrasts.append(contrast)
+
+    def _more_seeds(self) -> list[Arm]:
+        """Draw further levels of factors without a home that have not shown a failing one, unless that is explained."""
+        if any(contrast.state is State.WORTH_A_CLAIM for contrast in self.contrasts):
+            return []
+        if not self.bench.ledger.tally(BASELINE, ANY, CHOOSING).failed:
+            return []
+        have = {contrast.factor.name for contrast in self.contrasts}
+        fresh = [
+            factor.fresh(self.bench.rng)
+            for factor in self.bench.factors
+            if factor.home is None and factor.name not in have
+        ]
+        return [arm_of(level) for level in fresh if level is not None]
+
+    def _judge(self, contrasts: list[Contrast]) -> None:
+        for contrast in contrasts:
+            contrast.state = contrast.judge(self.bench.ledger)
+            if contrast.state is State.OPEN and self._explained(contrast):
+                contrast.state = State.DROPPED
+            elif contrast.state is State.DROPPED and len(contrast.tried) < PAIRS:
+                again = choose(contrast.factor, contrast.signature, self.bench.ledger, contrast.tried)
+                if again and again.trigger != contrast.trigger:
+                    self.contrasts[self.contrasts.index(contrast)] = again
+
+    def _explained(self, contrast: Contrast) -> bool:
+        """Whether another factor already explains the failure all but completely, and this one shows no sign of mattering."""
+        first, second = contrast.counts(self.bench.ledger)
+        if min(first.trials, second.trials) < FEWEST or contrast.p_value(self.bench.ledger) <= STANDS_OUT:
+            return False
+        for other in self.contrasts:
+            if other.signature == contrast.signature and other.state is State.WORTH_A_CLAIM:
+                high, low = other.counts(self.bench.ledger)
+                if high.rate - low.rate >= EXPLAINS:
+                    return True
+        return False
+
+    def _refine(self) -> Trials:
+        """Replace a level by the smallest one that does the same, then look whether it does."""
+        for contrast in self.contrasts:
+            if contrast.state is not State.WORTH_A_CLAIM:
+                continue
+            rates = [count.rate for count in contrast.counts(self.bench.ledger)]
+            search = contrast.factor.refine(contrast.trigger, contrast.counter, contrast.signature, rates[0], rates[1])
+            if search is None:
+                contrast.refined = True
+                continue
+            self.bench.doing = f"minimising {arm_of(contrast.trigger or contrast.counter).label}"
+            found = yield from self._search(search)
+            if found is None:
+                self.bench.note(
+                    contrast.signature,
+                    f"the limits ended the search while `{contrast.factor.name}` was being minimised",
+                )
+                contrast.refined = True
+                continue
+            before = (contrast.trigger, contrast.counter)
+            if contrast.trigger is not None:
+                contrast.trigger = found
+            else:
+                contrast.counter = found
+            contrast.refined = True
+            for _ in range(CHECKS):
+                for arm in contrast.arms:
+                    yield from self.bench.trial(arm, Stage.FOCUS)
+            first, second = contrast.counts(self.bench.ledger)
+            if first.rate - second.rate < REPLAY_LOSS or first.trials < FEWEST:
+                if contrast.factor.many_chances:
+                    contrast.state = State.DROPPED
+                contrast.trigger, contrast.counter = before
+
+    def _search(self, search: Generator[Request, Observation, Level]) -> Generator[Request, Observation, Level | None]:
+        try:
+            request = next(search)
+            while True:
+                if self.bench.over(REFINE_SHARE):
+                    search.close()
+                    return None
+                seen = yield from self.bench.trial(request.arm, request.stage)
+                request = search.send(seen)
+        except StopIteration as stop:
+            level: Level = stop.value
+            return level

@@ -1,0 +1,117 @@
+"""Screen: a trial of the baseline and of each factor in turn, in random order, until something stands out or nothing does."""
+
+from __future__ import annotations
+
+from triage.experiment.bench import Bench, Trials
+from triage.experiment.contrast import STANDS_OUT
+from triage.experiment.ledger import CHOOSING
+from triage.factors.base import Factor, arm_of
+from triage.model.arm import BASELINE, Level
+from triage.model.claim import ArmCount
+from triage.model.observation import ANY
+from triage.model.trial import Stage
+from triage.stats.exact import fisher_greater
+from triage.stats.intervals import trials_to_see
+
+QUIET_TRIALS, QUIET_BASELINE = 200, 100
+"""A target that never failed in so many trials, so many of them of the baseline, is left alone: a rate of 3% is excluded."""
+QUIET_LEVEL = 60
+"""The same for each level of a factor that is tried in every round; a rate of 5% is excluded."""
+SOLID_FAILURES = 24
+"""Trials after which a target that never passed is called so."""
+ROUNDS = 8
+"""Rounds of the screen, at least; each has one trial of the baseline and one of each factor."""
+FAILURES_TO_FOCUS = 3
+SHARE = 0.40
+"""Part of the budget by whose end the screen stops."""
+FACTOR_SHARE = 0.2
+"""Part of the budget that one factor may use in the screen."""
+SEEN = 0.95
+"""Chance with which enough seeds are screened to meet one that fails, if seeds decide."""
+
+
+class Screen:
+    """The first stage."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self._upcoming: dict[str, list[Level]] = {factor.name: list(factor.levels()) for factor in bench.factors}
+
+    def run(self) -> Trials:
+        """Yield the trials of this stage."""
+        rounds = 0
+        while not self._screened(rounds):
+            arms = [arm_of(level) for factor in self.bench.factors for level in self._next_levels(factor)]
+            quiet = rounds >= ROUNDS and not self.bench.ledger.failures
+            arms += [BASELINE] * (max(1, len(arms)) if quiet else 1)
+            self.bench.rng.shuffle(arms)
+            for arm in arms:
+                if rounds and self._screened(rounds):
+                    return
+                self.bench.doing = f"screening {arm.label}"
+                yield from self.bench.trial(arm, Stage.SCREEN)
+            rounds += 1
+
+    def _screened(self, rounds: int) -> bool:
+        ledger = self.bench.ledger
+        if not ledger.failures:
+            enough = ledger.evidence >= QUIET_TRIALS and ledger.baseline_trials() >= QUIET_BASELINE
+            return enough and all(map(self._quiet_enough, self.bench.factors))
+        if not ledger.passes:
+            return ledger.evidence >= SOLID_FAILURES and rounds >= FAILURES_TO_FOCUS
+        if self.bench.over(SHARE):
+            return True
+        if rounds < ROUNDS:
+            return False
+        if self._concentrated():
+            return True
+        return max(ledger.failures.values()) >= FAILURES_TO_FOCUS and all(map(self._seeded_enough, self.bench.factors))
+
+    def _concentrated(self) -> bool:
+        """Whether all failures came under one level away from home, and hardly by chance."""
+        tallies = self._comparable()
+        failing = [tally for tally in tallies if tally.failed]
+        if len(failing) != 1 or not failing[0].arm.levels:
+            return False
+        rest = sum(tally.trials for tally in tallies) - failing[0].trials
+        return fisher_greater(failing[0].failed, failing[0].trials, 0, rest) <= STANDS_OUT / len(tallies)
+
+    def _seeded_enough(self, factor: Factor) -> bool:
+        """Whether a factor without a home, such as a seed, showed a failing level, or so many that pass that none is likely."""
+        if factor.home is not None:
+            return True
+        counts = [self.bench.ledger.tally(arm_of(level), ANY, CHOOSING) for level in self.bench.ledger.levels(factor)]
+        if any(count.failed for count in counts):
+            return True
+        everything = self._comparable()
+        if not any(tally.failed for tally in everything):
+            return len(counts) >= ROUNDS
+        rate = (sum(t.failed for t in everything) + 0.5) / (sum(t.trials for t in everything) + 1)
+        return len(counts) >= trials_to_see(min(rate, 0.99), SEEN)
+
+    def _comparable(self) -> list[ArmCount]:
+        """Count every arm in which a trial is one chance to fail."""
+        alike = {factor.name for factor in self.bench.factors if not factor.many_chances}
+        arms = [arm for arm in self.bench.ledger.arms() if not arm.levels or arm.levels[0].factor in alike]
+        return [self.bench.ledger.tally(arm, ANY, CHOOSING) for arm in arms]
+
+    def _quiet_enough(self, factor: Factor) -> bool:
+        """Whether each level of a factor that the user asked for one by one had as many trials as a bound is worth."""
+        if not factor.every_round:
+            return True
+        return all(
+            self.bench.ledger.tally(arm_of(level), ANY, CHOOSING).trials >= QUIET_LEVEL for level in factor.levels()
+        )
+
+    def _next_levels(self, factor: Factor) -> list[Level]:
+        """The listed levels first; then they and fresh ones in turn."""
+        if self.bench.ledger.spent[factor.name] > FACTOR_SHARE * self.bench.limits.seconds:
+            return []
+        if factor.every_round:
+            return list(factor.levels())
+        waiting = self._upcoming[factor.name]
+        if not waiting:
+            fresh = factor.fresh(self.bench.rng)
+            waiting += [*factor.levels(), *([fresh] if fresh else [])]
+            self.bench.rng.shuffle(waiting)
+        return [waiting.pop(0)] if waiting else []
