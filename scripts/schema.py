@@ -1,7 +1,7 @@
 """Write `docs/verdict.schema.json`, the JSON Schema of what `triage run --format json` prints for a target.
 
 Run `python scripts/schema.py` after a change of `triage.model.verdict`; a test compares the file with what this makes.
-"""  # noqa: INP001 - a script, not a package
+"""
 
 from __future__ import annotations
 

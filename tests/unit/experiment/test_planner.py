@@ -8,8 +8,9 @@ from simulation import at, blamed, constant, decided_at_start, second, seeded, s
 from triage.experiment.confirm import ALPHA
 from triage.experiment.ledger import CHOOSING, Ledger
 from triage.experiment.planner import Planner
-from triage.experiment.screen import QUIET_BASELINE, QUIET_TRIALS, SOLID_FAILURES
-from triage.model.arm import BASELINE
+from triage.experiment.screen import QUIET_BASELINE, QUIET_LEVEL, QUIET_TRIALS, SOLID_FAILURES
+from triage.model.arm import BASELINE, Arm, Level
+from triage.model.observation import ANY
 from triage.model.trial import Stage
 
 EXPERIMENTS = 12
@@ -103,10 +104,13 @@ def test_an_order_is_minimised_before_it_is_confirmed():
 
 
 def test_a_quiet_target_is_left_alone_after_enough_trials():
-    planner = simulate(constant(0.0), 1)
+    planner = simulate(constant(0.0), 1, budget=600.0)
     assert planner.complete
     assert planner.ledger.baseline_trials() >= QUIET_BASELINE
-    assert QUIET_TRIALS <= planner.ledger.trials <= QUIET_TRIALS + 20
+    assert QUIET_TRIALS <= planner.ledger.trials <= 3 * QUIET_TRIALS
+    for version in ("3.12", "3.13"):
+        arm = Arm((Level(factor="python", value=version),))
+        assert planner.ledger.tally(arm, ANY, CHOOSING).trials >= QUIET_LEVEL
 
 
 def test_a_target_that_always_fails_is_left_alone_after_few_trials():
