@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from triage.runner.wire import read_wire
+
 PROBE = Path(__file__).resolve().parents[3] / "triage" / "probe"
 LEVELS = "triage_levels"
 PLUGINS = ".triage/plugins"
@@ -64,11 +66,14 @@ class Result:
         return failure
 
     def complete(self) -> Result:
-        """Assert that the session was recorded to its end and that the probe itself had no fault."""
+        """Assert that the session was recorded to its end, without a fault of the probe, and that `triage` reads it."""
         assert self.of("internal_error") == [], self.of("internal_error")
         assert self.events[0]["e"] == "hello", self.stdout + self.stderr
         assert self.events[-1]["e"] == "end"
         assert self.one("session_end")["status"] == self.status
+        wire = read_wire("".join(line + "\n" for line in self.lines).encode())
+        assert (wire.ended, wire.session_status) == (True, self.status)
+        assert len(wire.tests) == sum(len(self.of(name)) for name in ("start", "phase", "finish"))
         return self
 
 

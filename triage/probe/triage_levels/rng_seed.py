@@ -73,10 +73,9 @@ class _Finder(MetaPathFinder):
         return spec
 
     def _follow(self, loader: Loader) -> None:
-        execute = loader.exec_module
-
         def exec_module(module: ModuleType) -> None:
-            execute(module)
+            vars(loader).pop("exec_module", None)  # one loader may serve many modules
+            loader.exec_module(module)
             module.seed(self._seed % NUMPY_SEEDS)
 
         loader.exec_module = exec_module  # type: ignore[method-assign]
