@@ -6,7 +6,7 @@ from triage.experiment.bench import Bench, Trials
 from triage.experiment.contrast import STANDS_OUT
 from triage.experiment.ledger import CHOOSING
 from triage.factors.base import Factor, arm_of
-from triage.model.arm import BASELINE, Level
+from triage.model.arm import BASELINE, Arm, Level
 from triage.model.claim import ArmCount
 from triage.model.observation import ANY
 from triage.model.trial import Stage
@@ -41,9 +41,7 @@ class Screen:
         """Yield the trials of this stage."""
         rounds = 0
         while not self._screened(rounds):
-            arms = [arm_of(level) for factor in self.bench.factors for level in self._next_levels(factor)]
-            quiet = rounds >= ROUNDS and not self.bench.ledger.failures
-            arms += [BASELINE] * (max(1, len(arms)) if quiet else 1)
+            arms = self._quiet_round(rounds) if rounds >= ROUNDS and not self.bench.ledger.failures else self._round()
             self.bench.rng.shuffle(arms)
             for arm in arms:
                 if rounds and self._screened(rounds):
@@ -51,6 +49,17 @@ class Screen:
                 self.bench.doing = f"screening {arm.label}"
                 yield from self.bench.trial(arm, Stage.SCREEN)
             rounds += 1
+
+    def _round(self) -> list[Arm]:
+        """The baseline and every factor."""
+        return [BASELINE, *(arm_of(level) for factor in self.bench.factors for level in self._next_levels(factor))]
+
+    def _quiet_round(self, number: int) -> list[Arm]:
+        """Where nothing fails: mostly the baseline and the levels that the user asked for, whose bounds count."""
+        asked = [factor for factor in self.bench.factors if factor.every_round]
+        others = [factor for factor in self.bench.factors if not factor.every_round]
+        chosen = [*asked, *([others[number % len(others)]] if others else [])]
+        return [BASELINE, BASELINE, *(arm_of(level) for factor in chosen for level in self._next_levels(factor))]
 
     def _screened(self, rounds: int) -> bool:
         ledger = self.bench.ledger
