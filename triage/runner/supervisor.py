@@ -317,7 +317,10 @@ class Supervision:
 
 
 def become_target(spec: dict[str, object], fds: tuple[int, int, int], status: int, supervisor: int) -> None:
-    """In the forked child: set everything as a shell would have it, and execute the target. Never returns."""
+    """In the forked child: set everything as a shell would have it, and execute the target. Never returns.
+
+    Descriptors from 3 on close themselves: Python's are not inheritable, and `triage` handed down no others.
+    """
     try:
         os.setsid()
         if prctl(PR_SET_PDEATHSIG, signal.SIGKILL) and os.getppid() != supervisor:
@@ -335,7 +338,6 @@ def become_target(spec: dict[str, object], fds: tuple[int, int, int], status: in
             import resource  # noqa: PLC0415 - after the fork, beside the supervisor's own start
 
             resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-        close_others(status)
         os.chdir(spec["cwd"])  # type: ignore[arg-type]
         argv: list[bytes] = spec["argv"]  # type: ignore[assignment]
         os.execvpe(argv[0], argv, spec["env"])  # type: ignore[arg-type]  # noqa: S606 - the target's own argv
@@ -343,18 +345,6 @@ def become_target(spec: dict[str, object], fds: tuple[int, int, int], status: in
         os.write(status, f"{type(error).__name__}: {error}".encode("utf-8", "backslashreplace"))
     finally:
         os._exit(127)
-
-
-def close_others(keep: int) -> None:
-    """Close every descriptor from 3 on but `keep`, which closes itself at exec."""
-    folder = "/proc/self/fd" if LINUX else "/dev/fd"
-    for name in os.listdir(folder):  # noqa: PTH208 - pathlib is too slow to import here
-        fd = int(name)
-        if fd > 2 and fd != keep:
-            try:
-                os.close(fd)
-            except OSError:  # the one that listed the folder
-                continue
 
 
 def prctl(option: int, value: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -58,6 +59,14 @@ def witness(folder: Path) -> Iterator[Witness]:
     pipe = Witness(folder / "witness")
     yield pipe
     os.close(pipe.fd)
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """SIGINT as in a terminal; workers of xdist ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import json
 import os
+import resource
 import signal
 import socket
 import sys
@@ -47,7 +48,8 @@ def test_the_target_starts_as_a_shell_would_start_it(supervise: Supervise, folde
 import json, os, signal, sys
 print(json.dumps({
     "fds": sorted(int(fd) for fd in os.listdir("/proc/self/fd") if os.path.exists("/proc/self/fd/" + fd)),
-    "stdin": os.read(0, 1).decode(), "sid": os.getsid(0) == os.getpid(), "cwd": os.getcwd(), "env": dict(os.environ),
+    "stdin": os.read(0, 1).decode(), "sid": os.getsid(0) == os.getpid(),
+    "apart": os.getsid(os.getppid()) == os.getppid(), "cwd": os.getcwd(), "env": dict(os.environ),
     "mask": len(signal.pthread_sigmask(signal.SIG_BLOCK, [])), "argv": [os.fsencode(a).decode("latin-1") for a in sys.argv],
     "status": [line for line in open("/proc/self/status") if line.startswith("SigIgn")],
 }))
@@ -57,16 +59,19 @@ print(json.dumps({
     leaked = os.dup(0)
     os.set_inheritable(leaked, True)
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+    ignored = signal.signal(signal.SIGUSR2, signal.SIG_IGN)
     try:
         argv = [sys.executable, "-I", "-S", str(script), "caf\udce9 \u20ac"]
         end = supervise("", argv=argv, env={"A": "\udcff", "PATH": ""})
     finally:
+        signal.signal(signal.SIGUSR2, ignored)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGUSR1])
         os.close(leaked)
     assert end.exit_status == 0, end.stderr
     seen = json.loads(end.stdout)
     assert seen["fds"] == [0, 1, 2]
     assert (seen["stdin"], seen["sid"], seen["mask"]) == ("", True, 0)
+    assert seen["apart"]  # no Ctrl-C in the terminal of `triage` reaches the supervisor
     assert Path(seen["cwd"]) == folder.resolve()
     assert seen["env"] == {"A": "\udcff", "PATH": ""} | {
         name: value for name, value in seen["env"].items() if name == "LC_CTYPE"
@@ -85,7 +90,12 @@ def test_exit_status(supervise: Supervise, status: int):
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGKILL, signal.SIGTERM, signal.SIGPIPE])
 def test_signal(supervise: Supervise, number: int, folder: Path):
     code = f"import os, signal; signal.signal({signal.SIGPIPE}, signal.SIG_DFL); os.kill(os.getpid(), {number:d})"
-    end = supervise(code)
+    soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
+    try:
+        end = supervise(code)
+    finally:
+        resource.setrlimit(resource.RLIMIT_CORE, (soft, hard))
     assert (end.exit_status, end.signal, end.stopped) == (None, number, None)
     assert not list(folder.glob("core*"))
 
@@ -133,6 +143,22 @@ def test_the_limit_makes_faulthandler_write_the_stacks(supervise: Supervise):
     end = supervise(code, limit=LIMIT, grace=30)
     assert (end.limit_hit, end.signal, end.stopped) == (True, signal.SIGABRT, None)
     assert "in stuck" in end.stderr
+
+
+def test_a_hang_writes_no_core_file_into_the_project(supervise: Supervise, folder: Path):
+    code = """
+import resource, time
+hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+for limit in (hard, resource.RLIM_INFINITY):
+    try:
+        resource.setrlimit(resource.RLIMIT_CORE, (limit, limit))
+    except ValueError:
+        pass
+time.sleep(1000)
+"""
+    end = supervise(code, limit=LIMIT)
+    assert (end.signal, end.core) == (signal.SIGABRT, False)
+    assert not list(folder.glob("core*"))
 
 
 @pytest.mark.parametrize(
@@ -184,13 +210,15 @@ for number in range(3):
 @linux_only
 def test_a_child_that_ends_with_the_main_process_is_no_leftover(supervise: Supervise, witness):
     code = """
-import os
+import os, time
 down, up = os.pipe(), os.pipe()
 if os.fork() == 0:
     os.open(w, os.O_WRONLY)
     os.close(down[1])
     os.write(up[1], b"x")
     os.read(down[0], 1)  # ends when the parent does
+    while time.process_time() < 0.3:
+        pass
     os._exit(0)
 os.read(up[0], 1)
 """
@@ -225,19 +253,23 @@ def test_an_output_pipe_held_by_somebody_else_is_not_waited_for(supervise: Super
 import array, socket
 s = socket.socket(socket.AF_UNIX)
 s.connect("s")
-s.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [1, 2]))])
+s.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [2]))])
 s.recv(1)
 print("done")
 """
-    held: list[int] = []
 
-    def take() -> None:
+    def take_and_keep_writing() -> None:
         connection, _ = server.accept()
-        _, ancillary, _, _ = connection.recvmsg(1, socket.CMSG_LEN(8))
-        held.extend(array.array("i", ancillary[0][2]))
+        _, ancillary, _, _ = connection.recvmsg(1, socket.CMSG_LEN(4))
+        held = array.array("i", ancillary[0][2])[0]
         connection.close()
+        try:
+            while True:
+                os.write(held, b"x" * 65536)
+        except BrokenPipeError:
+            os.close(held)
 
-    thread = threading.Thread(target=take)
+    thread = threading.Thread(target=take_and_keep_writing)
     thread.start()
     try:
         end = supervise(code)
@@ -245,9 +277,6 @@ print("done")
         thread.join()
         server.close()
     assert (end.exit_status, end.stdout) == (0, "done\n")
-    assert len(held) == 2
-    for fd in held:
-        os.close(fd)
 
 
 def test_a_command_that_does_not_exist(supervise: Supervise, folder: Path):
@@ -303,6 +332,7 @@ def test_a_cancelled_trial_ends_with_all_its_processes(supervise: Supervise, wit
     witness.wait_for_end()
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_trial_ends_with_all_its_processes(supervise: Supervise, witness):
     def interrupt() -> None:
         witness.lines()
