@@ -166,7 +166,7 @@ class Case:
         if decided is not None and decided.outcome in FAILURES:
             return self.then(recorded(decided))
         if self.death is not None and self.death.outcome is Outcome.KILLED:
-            return self.by_death(self.death, "exit" if self.runs and self.runs[-1].done else "call")
+            return self.by_death(self.death, "call")
         if self.wire.hello is None:
             return Judgement(outcome=Outcome.BROKEN, reason=f"the probe did not load{self.last_words()}")
         if decided is not None and decided.outcome is Outcome.SKIPPED:
@@ -307,9 +307,7 @@ class Case:
     def started_after(self) -> tuple[str, ...]:
         """Return the other tests that started after the last event of the target."""
         last = max(number for number, event in enumerate(self.wire.tests) if event.id == self.target)
-        return tuple(
-            event.id for event in self.wire.tests[last:] if isinstance(event, Start) and event.id != self.target
-        )
+        return tuple(event.id for event in self.wire.tests[last + 1 :] if isinstance(event, Start))
 
     def failed_elsewhere(self) -> bool:
         """Whether any other test failed, which explains a status of 1."""

@@ -110,6 +110,7 @@ def test_a_text_cut_anywhere_gives_a_prefix_of_the_truth(length: int):
     if dump is None:
         assert length < len("Fatal Python error: ")
         return
+    assert dump.text == CRASH[:length]
     assert dump.error in {None, whole.error}
     for thread, full in zip(dump.threads, whole.threads, strict=False):
         innermost = tuple(reversed(full.frames))[: len(thread.frames)]

@@ -271,6 +271,12 @@ def test_an_internal_error_in_the_target_is_the_instruments():
     assert (said.outcome, said.reason) == (Outcome.BROKEN, "pytest had an internal error: ValueError: plugin")
 
 
+@pytest.mark.parametrize("before", [[], [start(), phase("setup")], run()], ids=["before", "in", "after the target"])
+@pytest.mark.parametrize("evidence", [[{"e": "internal_error", "text": "boom"}, *session(1)], session(3)])
+def test_an_internal_error_is_known_by_its_text_or_its_status(before: list[Event], evidence: list[Event]):
+    assert say([*BEGIN, *before, *evidence], 3).outcome is Outcome.BROKEN
+
+
 # After the target
 
 
