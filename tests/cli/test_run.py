@@ -1,0 +1,242 @@
+"""`triage run` from the outside: statuses, streams, what is written where."""
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import PLUGINS, ROOT, command, environment
+from jsonschema import Draft202012Validator
+
+SCHEMA = json.loads((ROOT / "docs" / "verdict.schema.json").read_text())
+PASSES = "def test_one():\n    assert True\n"
+FAILS = "def test_one():\n    assert 1 == 2\n"
+FEW = ("--format", "json", "--trials", "12", "--budget", "200s")
+
+
+def valid(verdict):
+    Draft202012Validator(SCHEMA).validate(verdict)
+    return verdict
+
+
+def test_a_test_that_passes(project):
+    result = project.write(test_a=PASSES).triage("run", "test_a.py::test_one", *FEW)
+    verdict = valid(result.verdict)
+    assert (result.status, verdict["verdict"]) == (0, "stable_pass")
+    assert verdict["target"] == "test_a.py::test_one"
+    assert verdict["rates"][0]["failed"] == 0
+    assert "at most" in verdict["summary"], "the bound on the rate is stated"
+    assert result.err == ""
+
+
+def test_a_test_that_always_fails(project):
+    result = project.write(test_a=FAILS).triage("run", "test_a.py", *FEW)
+    assert (result.status, valid(result.verdict)["verdict"]) == (0, "stable_fail")
+
+
+def test_a_condition_that_holds(project):
+    result = project.write(test_a=FAILS).triage("run", "test_a.py", *FEW, "--fail-on", "stable_fail")
+    assert result.status == 1
+
+
+def test_a_product_that_crashes(project):
+    product = "import ctypes\n\n\ndef peek():\n    return ctypes.string_at(0)\n"
+    test = "import shop\n\n\ndef test_peek():\n    assert shop.peek()\n"
+    result = project.write(shop=product, test_a=test).triage("run", "test_a.py", *FEW, "--fail-on", "real_bug")
+    verdict = valid(result.verdict)
+    assert (result.status, verdict["verdict"], verdict["cause"]) == (1, "real_bug", "crash")
+    assert [(c["role"], c["file"], c["lines"]) for c in verdict["culprits"]] == [("product", "shop.py", [5])]
+
+
+def test_several_targets_are_one_line_each(project):
+    both = PASSES + "\n\ndef test_two():\n    assert False\n"
+    result = project.write(test_a=both).triage("run", "test_a.py", "--format", "json", "--trials", "10")
+    assert result.status == 0
+    assert [valid(verdict)["target"] for verdict in result.verdicts] == ["test_a.py::test_one", "test_a.py::test_two"]
+
+
+def test_an_unknown_node_id_offers_the_closest(project):
+    result = project.write(test_a=PASSES).triage("run", "test_a.py::test_oen")
+    assert result.status == 4
+    assert "test_a.py::test_one" in result.err
+    assert "Traceback" not in result.err
+    assert result.out == ""
+
+
+def test_an_unknown_file_offers_the_closest(project):
+    result = project.write(test_cart=PASSES).triage("run", "test_crat.py::test_one")
+    assert result.status == 4
+    assert "test_cart.py" in result.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["run"], "missing argument"),
+        (["run", "test_a.py", "--budget", "soon"], "`soon` is not a duration"),
+        (["run", "test_a.py", "--factor", "hashseed"], "did you mean `hash_seed`?"),
+        (["run", "test_a.py", "--fail-on", "bug"], "`bug` is not a verdict"),
+        (["run", "test_a.py", "--format", "xml"], "`xml` is not a format"),
+        (["run", "test_a.py", "--python", "/nowhere/python"], "no such interpreter"),
+        (["run", "test_a.py", "--trials", "0"], "--trials"),
+        (["show", "nothing"], "no experiment"),
+        (["explain", "rase"], "race"),
+        (["runn"], "no such command"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_a_hint(project, arguments, says):
+    result = project.write(test_a=PASSES).triage(*arguments)
+    assert result.status == 2
+    assert says in result.err
+    assert result.err.startswith("error: ")
+    assert len(result.err.strip().splitlines()) <= 2
+    assert result.out == ""
+
+
+def test_a_collection_error_is_told(project):
+    result = project.write(test_a="import nowhere_to_be_found\n").triage("run", "test_a.py")
+    assert result.status == 3
+    assert "nowhere_to_be_found" in result.err
+    assert "Traceback" not in result.err
+
+
+def test_a_skipped_test_is_no_verdict(project):
+    text = "import pytest\n\n\n@pytest.mark.skip(reason='not here')\ndef test_one():\n    pass\n"
+    result = project.write(test_a=text).triage("run", "test_a.py", "--format", "json")
+    assert result.status == 3
+    assert "not here" in valid(result.verdict)["summary"]
+
+
+def test_a_test_that_reaches_out_is_run_once(project):
+    text = (
+        "import socket\nfrom pathlib import Path\n\n\ndef test_one():\n"
+        "    with Path('calls').open('a') as file:\n        file.write('x')\n"
+        "    probe = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n    probe.connect(('192.0.2.1', 9))\n"
+    )
+    result = project.write(test_a=text).triage("run", "test_a.py", "--format", "json")
+    assert result.status == 3
+    assert "192.0.2.1" in valid(result.verdict)["summary"]
+    assert (project.path / "calls").read_text() == "x"
+
+
+def test_the_side_effects_can_be_allowed(project):
+    text = "import socket\n\n\ndef test_one():\n    socket.socket(type=socket.SOCK_DGRAM).connect(('192.0.2.1', 9))\n"
+    text = "import pytest\n\npytestmark = pytest.mark.filterwarnings('ignore')\n" + text
+    result = project.write(test_a=text).triage("run", "test_a.py", *FEW, "--allow-side-effects")
+    assert result.status == 0
+    assert result.verdict["trials"] > 2
+
+
+def test_an_interpreter_without_pytest(project):
+    project.write(test_a=PASSES)
+    subprocess.run([*command()[:1], "-m", "venv", "--without-pip", "bare"], cwd=project.path, check=True)
+    named = project.triage("run", "test_a.py", "--python", "bare")
+    assert named.status == 3
+    assert "no pytest" in named.err
+    assert "pip install pytest" in named.err
+
+
+def test_nothing_but_its_own_folder_is_written(project):
+    project.write(test_a=PASSES, shop="VALUE = 1\n")
+    before = {path.name for path in project.path.iterdir()}
+    project.triage("run", "test_a.py", *FEW)
+    after = {path.name for path in project.path.iterdir()}
+    assert after - before == {".triage"}
+    assert (project.path / ".triage" / ".gitignore").read_text() == "*\n"
+
+
+def test_a_package_called_triage_works(project):
+    package = project.path / "triage"
+    package.mkdir()
+    (package / "__init__.py").write_text("VALUE = 3\n")
+    project.write(test_a="import triage\n\n\ndef test_one():\n    assert triage.VALUE == 3\n")
+    done = subprocess.run(
+        [str(Path(command()[0]).with_name("triage")), "run", "test_a.py", *FEW],
+        cwd=project.path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["verdict"] == "stable_pass"
+
+
+def test_reruns_of_the_project_are_taken_over(project):
+    (project.path / "pytest.ini").write_text("[pytest]\naddopts = --reruns 3 --strict-markers\n")
+    text = "import pytest\n\n\n@pytest.mark.flaky(reruns=5)\ndef test_one():\n    assert False\n"
+    result = project.write(test_a=text).triage("run", "test_a.py", *FEW, env={"VIRTUAL_ENV": str(PLUGINS)})
+    verdict = valid(result.verdict)
+    assert verdict["verdict"] == "stable_fail"
+    assert any("rerunfailures" in taken for taken in verdict["takeovers"])
+    assert any("rerun" in evidence["statement"] for evidence in verdict["evidence"]), "what they hid is said"
+
+
+def test_arguments_after_two_dashes_go_to_pytest(project):
+    project.write(test_a=PASSES, conftest="def pytest_addoption(parser):\n    parser.addoption('--size')\n")
+    (project.path / "test_b.py").write_text(
+        "def test_two(request):\n    assert request.config.getoption('--size') == '4'\n"
+    )
+    result = project.triage("run", "test_b.py", *FEW, "--", "--size", "4")
+    assert result.verdict["verdict"] == "stable_pass"
+
+
+def test_interrupted_it_says_what_is_known(project):
+    fifo = project.path / "started"
+    os.mkfifo(fifo)
+    text = "def test_one():\n    with open('started', 'w') as file:\n        file.write('x')\n"
+    project.write(test_a=text)
+    with subprocess.Popen(
+        command("run", "test_a.py", "--format", "json", "--budget", "100s", "--skip", "repeat"),
+        cwd=project.path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        for _ in range(4):
+            fifo.read_text()
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    verdict = valid(json.loads(out))
+    assert verdict["complete"] is False
+    assert verdict["trials"] >= 3
+    assert "Traceback" not in err
+
+
+def test_the_past_can_be_read(project):
+    project.write(test_a=PASSES)
+    first = project.triage("run", "test_a.py", *FEW).verdict
+    assert project.triage("show", "--format", "json").verdict == first
+    assert first["experiment"] in project.triage("show", first["experiment"][:11]).out
+    listed = project.triage("history")
+    assert "test_a.py::test_one" in listed.out
+    trials = project.triage("show", "latest", "--trials", "--format", "json").verdicts
+    assert len(trials) == first["trials"]
+    assert {trial["outcome"] for trial in trials} == {"passed"}
+
+
+def test_an_empty_history_says_how_to_fill_it(project):
+    result = project.triage("history")
+    assert (result.status, result.out) == (0, "")
+    assert "triage run" in result.err
+
+
+def test_text_and_markdown(project):
+    project.write(test_a=FAILS)
+    text = project.triage("run", "test_a.py", "--trials", "12")
+    assert "STABLE FAIL" in text.out
+    assert "test_a.py:2" in text.out
+    assert "\x1b[" not in text.out + text.err, "no colour where there is no terminal"
+    assert "STABLE FAIL" in project.triage("show", "--format", "md").out.upper().replace("_", " ")
+
+
+def test_every_cause_is_explained(project):
+    listed = project.triage("explain").out
+    causes = [line.split()[0] for line in listed.splitlines()]
+    assert {"race", "crash", "state_leak", "tolerance"} <= set(causes)
+    assert len(project.triage("explain", "race").out) > 300
