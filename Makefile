@@ -4,7 +4,7 @@ PYTHON ?= $(shell sh -c 'for p in python3 python3.13 python3.12 python3.11; do $
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test envs check null speed fixtures schema clean
+.PHONY: demo test envs check null startup fixtures schema clean
 
 $(VENV)/.demo: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "error: no Python 3.11 or newer on the path (make PYTHON=/path/to/python3)" >&2; exit 2; }
@@ -17,13 +17,13 @@ $(VENV)/.dev: $(VENV)/.demo
 	@touch $@
 
 demo: $(VENV)/.demo
-	$(BIN)/triage run fixtures/hash_order/tests --budget 60s
+	$(BIN)/triage run fixtures/hash_order/tests/test_book.py::test_both_tags_are_listed
 
 envs: $(VENV)/.dev
 	$(BIN)/python scripts/envs.py
 
 test: envs
-	$(BIN)/python -m pytest -p no:randomly -q
+	$(BIN)/python -m pytest -q -n 2
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -33,6 +33,9 @@ check: $(VENV)/.dev
 
 null: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/null.py
+
+startup: $(VENV)/.dev
+	$(BIN)/python tests/benchmarks/startup.py
 
 fixtures: envs
 	$(BIN)/python scripts/triage_fixtures.py

@@ -24,6 +24,21 @@ MARKER = "triage-env.json"
 
 PLUGINS = ("pytest-rerunfailures", "pytest-randomly", "pytest-cov", "pytest-xdist", "hypothesis", "numpy")
 PYTEST = {"pytest7": "pytest>=7,<8", "pytest8": "pytest>=8,<9", "pytest9": "pytest>=9,<10"}
+TAKEN_OVER = (
+    "flaky",
+    "pytest-cov",
+    "pytest-flakefinder",
+    "pytest-forked",
+    "pytest-random-order",
+    "pytest-randomly",
+    "pytest-repeat",
+    "pytest-rerunfailures",
+    "pytest-retry",
+    "pytest-reverse",
+    "pytest-timeout",
+    "pytest-xdist",
+)
+"""Every plugin that `triage.targets.takeover` makes inert."""
 MATRIX: dict[str, tuple[str, ...]] = {
     **{
         name: (PYTEST[name.partition("-")[2]],)
@@ -41,6 +56,7 @@ MATRIX: dict[str, tuple[str, ...]] = {
         )
     },
     "py3.11-plugins": (PYTEST["pytest9"], *PLUGINS),
+    "py3.11-takeover": (PYTEST["pytest9"], *TAKEN_OVER),
 }
 """Name (which begins with the interpreter's version) to requirements."""
 

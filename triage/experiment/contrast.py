@@ -15,9 +15,10 @@ from triage.stats.exact import fisher_greater
 GRADUATES = 0.02
 """Exact p on the focus trials at which a contrast is worth a claim. A choice, not a conclusion: confirm trials are fresh."""
 HOPELESS = 0.35
-FEWEST = 4
+EARLY, FEWEST = 2, 4
+"""Focus trials an arm after which a replay that shows nothing is given up, and after which anything else is judged."""
 LOW_RATE = 0.2
-ENOUGH, ENOUGH_AT_LOW_RATE = 12, 100
+ENOUGH, ENOUGH_AT_LOW_RATE = 8, 100
 """Focus trials an arm after which a contrast with p over HOPELESS is given up."""
 EXPLAINS = 0.9
 """Difference of rates of a contrast that leaves nothing to be explained."""
@@ -71,6 +72,8 @@ class Contrast:
         """Decide whether to go on looking."""
         first, second = self.counts(ledger)
         fewest = min(first.trials, second.trials)
+        if self.factor.home is None and fewest >= EARLY and first.rate <= second.rate:
+            return State.DROPPED
         if fewest < FEWEST:
             return State.OPEN
         p_value = self.p_value(ledger)
