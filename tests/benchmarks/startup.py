@@ -47,7 +47,7 @@ def main() -> None:
         "",
         "| command | CPU seconds | beside a bare interpreter |",
         "| --- | ---: | ---: |",
-        *(f"| `{name}` | {row['cpu_seconds']:.3f} | {row['ratio']:.1f}× |" for name, row in rows.items()),
+        *(f"| `{name}` | {row['cpu_seconds']:.3f} | {row['ratio']:.1f} times |" for name, row in rows.items()),
     ]
     (reports / "startup.md").write_text("\n".join(lines) + "\n")
     print("\n".join(lines))

@@ -240,3 +240,28 @@ def test_every_cause_is_explained(project):
     causes = [line.split()[0] for line in listed.splitlines()]
     assert {"race", "crash", "state_leak", "tolerance"} <= set(causes)
     assert len(project.triage("explain", "race").out) > 300
+
+
+LIAR = """
+import pytest
+
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    report = outcome.get_result()
+    if report.outcome == "failed":
+        report.outcome = "passed"
+    call.excinfo = None
+"""
+
+
+def test_an_instrument_that_cannot_see_a_failure_reports_nothing(project):
+    """A plugin of the environment that hides failures: the controls miss, and nothing is said about the target."""
+    project.write(test_a=FAILS, liar=LIAR)
+    lying = {"PYTEST_PLUGINS": "liar", "PYTHONPATH": str(project.path)}
+    result = project.triage("run", "test_a.py", *FEW, env=lying)
+    assert result.status == 3
+    assert "the controls missed" in result.err
+    assert "`control_fails` came out as passed, not failed" in result.err
+    assert result.out == ""

@@ -33,5 +33,7 @@ def test_every_module_imports_alone_and_without_warnings():
     ]
     assert len(names) > 60
     script = "import importlib, sys\nfor name in sys.argv[1:]:\n    importlib.import_module(name)\n"
-    done = subprocess.run([sys.executable, "-W", "error", "-c", script, *names], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script, *names], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
