@@ -96,9 +96,10 @@ def test_wrong_usage_is_one_line_and_a_hint(project, arguments, says):
 
 
 def test_a_collection_error_is_told(project):
-    result = project.write(test_a="import nowhere_to_be_found\n").triage("run", "test_a.py")
+    result = project.write(test_a="import nowhere_to_be_found\n").triage("run", "test_a.py", "--format", "json")
     assert result.status == 3
     assert "nowhere_to_be_found" in result.err
+    assert "nowhere_to_be_found" in valid(result.verdict)["summary"]
     assert "Traceback" not in result.err
 
 
@@ -264,4 +265,5 @@ def test_an_instrument_that_cannot_see_a_failure_reports_nothing(project):
     assert result.status == 3
     assert "the controls missed" in result.err
     assert "`control_fails` came out as passed, not failed" in result.err
-    assert result.out == ""
+    verdict = valid(result.verdict)
+    assert (verdict["verdict"], verdict["trials"]) == ("undetermined", 0), "nothing is said about the target"

@@ -6,11 +6,11 @@ import os
 import sys
 
 from triage.cli.progress import progress_for_stderr
-from triage.errors import ExitCode
+from triage.errors import ExitCode, UnrunnableError
 from triage.model.verdict import Report
 from triage.report import json_report, markdown, text
 from triage.report.colour import is_wanted
-from triage.session.investigate import investigate
+from triage.session.investigate import investigate, unrunnable
 from triage.session.options import RunOptions, parse_duration, parse_verdicts
 
 
@@ -43,8 +43,14 @@ def run(
         pytest_args=tuple(pytest_args),
         seed=seed,
     )
-    with progress_for_stderr() as progress:
-        return investigate(options, progress, lambda report: progress.aside(lambda: print_report(report, format_)))
+    try:
+        with progress_for_stderr() as progress:
+            return investigate(options, progress, lambda report: progress.aside(lambda: print_report(report, format_)))
+    except UnrunnableError as error:
+        if format_ == "json":
+            for node_id in node_ids:
+                print_report(unrunnable(node_id, error), format_)
+        raise
 
 
 def print_report(report: Report, format_: str) -> None:

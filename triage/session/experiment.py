@@ -277,7 +277,7 @@ class Experiment:
         """Classify what is known, store it and tell the listeners."""
         study = self.study()
         findings = (
-            (self._unfit(unfit),)
+            (unfit_finding(unfit.why, unfit.what_to_do, self.excluded),)
             if unfit
             else classify(
                 target=self.target.id,
@@ -302,15 +302,6 @@ class Experiment:
         self.sink(ExperimentFinished(report))
         return report
 
-    def _unfit(self, unfit: UnfitError) -> Finding:
-        return Finding(
-            verdict=Verdict.UNDETERMINED,
-            strength=Strength.SUGGESTED,
-            summary=f"Nothing was found out: {unfit.why}.",
-            not_established=("whether it is flaky at all", *(f"{name}: {why}" for name, why in self.excluded)),
-            next=unfit.what_to_do,
-        )
-
     def _environment(self) -> Environment:
         own = self.project.interpreters[0]
         return Environment(
@@ -324,3 +315,14 @@ class Experiment:
             return ()
         ledger = self.planner.ledger
         return tuple(ledger.tally(arm, ANY, COUNTED) for arm in ledger.arms())
+
+
+def unfit_finding(why: str, what_to_do: str, excluded: Iterable[tuple[str, str]] = ()) -> Finding:
+    """Return the finding of a target that was not experimented on."""
+    return Finding(
+        verdict=Verdict.UNDETERMINED,
+        strength=Strength.SUGGESTED,
+        summary=f"Nothing was found out: {why}.",
+        not_established=("whether it is flaky at all", *(f"{name}: {reason}" for name, reason in excluded)),
+        next=what_to_do,
+    )

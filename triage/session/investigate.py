@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
+import platform
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from triage.errors import PRECEDENCE, ExitCode
+from triage.errors import PRECEDENCE, ExitCode, UnrunnableError
 from triage.factors.registry import factors
 from triage.model.events import EventSink, ExperimentStarted, Noted, Preparing
-from triage.model.verdict import Report
+from triage.model.verdict import Environment, Finding, Report
 from triage.runner.cold import ColdRunner
 from triage.session import controls
-from triage.session.experiment import Experiment, UnfitError
+from triage.session.experiment import Experiment, UnfitError, unfit_finding
 from triage.session.options import RunOptions, check_factors
 from triage.session.prepare import Prepared, prepare
 from triage.store.history import History
@@ -44,6 +45,21 @@ def investigate(
             return _all(prepared, options, runner, sink, deliver)
         finally:
             runner.close()
+
+
+def unrunnable(target: str, error: UnrunnableError) -> Report:
+    """Return what is known of a target that could not be tried at all: why, and what to do."""
+    finding = unfit_finding(error.message, error.hint or "")
+    return Report(
+        **{name: getattr(finding, name) for name in Finding.__struct_fields__},
+        experiment="",
+        target=target,
+        findings=(finding,),
+        environment=Environment(python=(), pytest=None, platform=platform.platform(terse=True)),
+        trials=0,
+        wall_seconds=0.0,
+        complete=False,
+    )
 
 
 def _all(
