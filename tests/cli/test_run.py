@@ -243,6 +243,18 @@ def test_every_cause_is_explained(project):
     assert len(project.triage("explain", "race").out) > 300
 
 
+def test_a_suite_that_is_too_long_does_not_eat_the_budget(project):
+    slow = "import threading\n\n\ndef test_slow():\n    threading.Event().wait(900)\n"
+    result = project.write(test_a=slow, test_b=PASSES).triage(
+        "run", "test_b.py", "--format", "json", "--budget", "40s", "--trials", "16", "--skip", "repeat"
+    )
+    verdict = valid(result.verdict)
+    assert (result.status, verdict["verdict"]) == (0, "stable_pass")
+    broken = [t for t in project.triage("show", "--trials", "--format", "json").verdicts if t["outcome"] == "broken"]
+    assert len(broken) == 1
+    assert "longer than the 8 s" in broken[0]["reason"]
+
+
 LIAR = """
 import pytest
 

@@ -39,6 +39,8 @@ ORDERS = "orders"
 """Below the folder that `triage` owns."""
 SHORTEST_LIMIT = 2.0
 """Seconds that a trial gets at least, also when the budget is all but used up."""
+FIRST_SHARE = 0.2
+"""Part of the budget that the first trial with other tests before the target may take: a suite may last for hours."""
 MOST_BROKEN = 5
 """Broken trials in a row after which the instrument is given up."""
 
@@ -170,6 +172,8 @@ class Experiment:
         repeat = arm.level("repeat")
         natural = self.limits.of(arm)
         affordable = max(self.options.budget - self.clock(), SHORTEST_LIMIT)
+        if any(level.ids for level in arm.levels) and not self.limits.knows(arm):
+            affordable = min(affordable, max(FIRST_SHARE * self.options.budget, SHORTEST_LIMIT))
         self.sink(TrialStarted(arm, wanted.stage, doing))
         finished = self.runner.run(
             Request(
@@ -184,8 +188,9 @@ class Experiment:
             )
         )
         trial = replace(finished.trial, number=len(self.trials) + 1)
-        if trial.outcome is Outcome.HUNG and affordable < natural:
-            trial = replace(trial, outcome=Outcome.BROKEN, reason="the budget ended during this trial")
+        if finished.end.limit_hit and affordable < natural:
+            reason = f"it took longer than the {affordable:.0f} s that the budget allows for it"
+            trial = replace(trial, outcome=Outcome.BROKEN, reason=reason, failure=None)
         elif wanted.stage is not Stage.PLAIN:
             trial = self._checked(trial)
         if facts and finished.wire:

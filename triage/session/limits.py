@@ -29,6 +29,10 @@ class Limits:
         if trial.arm == BASELINE and trial.test_seconds is not None:
             self._test_seconds = max(self._test_seconds, trial.test_seconds)
 
+    def knows(self, arm: Arm) -> bool:
+        """Whether a trial of `arm` has passed."""
+        return bool(self._passing[arm])
+
     def of(self, arm: Arm) -> float:
         """Return the limit in seconds for a trial of `arm`.
 
