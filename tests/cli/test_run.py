@@ -255,6 +255,65 @@ def test_a_suite_that_is_too_long_does_not_eat_the_budget(project):
     assert "longer than the 8 s" in broken[0]["reason"]
 
 
+def test_a_run_that_ends_red_after_green_tests_did_not_pass(project):
+    product = "import atexit\nimport os\n\n\ndef start():\n    atexit.register(os._exit, 3)\n    return True\n"
+    test = "import shop\n\n\ndef test_one():\n    assert shop.start()\n"
+    result = project.write(shop=product, test_a=test).triage("run", "test_a.py", *FEW)
+    verdict = valid(result.verdict)
+    assert verdict["verdict"] == "stable_fail"
+    assert all(rate["failed"] == rate["trials"] for rate in verdict["rates"])
+    trials = project.triage("show", "--trials", "--format", "json").verdicts
+    assert {trial["outcome"] for trial in trials} == {"crashed"}
+    assert len(trials) <= 12
+
+
+@pytest.mark.parametrize("name", ["triage_probe", "triage_levels"])
+def test_a_project_with_a_module_of_our_name_is_told_so(project, name):
+    (project.path / f"{name}.py").write_text("VALUE = 1\n")
+    result = project.write(test_a=PASSES).triage("run", "test_a.py")
+    assert result.status == 3
+    assert f"the project has a module `{name}` of its own" in result.err
+
+
+def test_output_that_cannot_be_written(project):
+    project.write(test_a=PASSES).triage("run", "test_a.py", *FEW)
+    full = subprocess.run(
+        ["sh", "-c", '"$0" "$@" > /dev/full', *command("show")],
+        cwd=project.path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert full.returncode == 2
+    assert full.stderr.startswith("error: standard output cannot be written")
+    closed = subprocess.run(
+        ["sh", "-c", '"$0" "$@" >&-', *command("show")],
+        cwd=project.path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (closed.returncode, closed.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("conftest", "ini", "says"),
+    [
+        ("raise RuntimeError('no\\ndatabase')", "[pytest]\n", "RuntimeError: no"),
+        ("", "[pytest]\naddopts = --cov=. --frobnicate\n", "unrecognized arguments: "),
+        ("def broken(:", "[pytest]\n", "SyntaxError"),
+    ],
+)
+def test_what_keeps_pytest_from_collecting_is_told_in_one_line(project, conftest, ini, says):
+    (project.path / "pytest.ini").write_text(ini)
+    result = project.write(test_a=PASSES, conftest=conftest).triage("run", "test_a.py")
+    assert result.status == 3
+    assert says in result.err.splitlines()[0]
+    assert len(result.err.strip().splitlines()) <= 2
+
+
 LIAR = """
 import pytest
 

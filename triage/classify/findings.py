@@ -52,11 +52,14 @@ def classify(
         if signature is not None:
             groups.setdefault(signature, []).append(trial)
     left_out = _left_out(own)
+    killed = sum(trial.outcome is Outcome.KILLED for trial in own)
     if not counted_trials:
         findings = [_nothing(own)]
     elif not groups:
         plain = [trial for trial in counted_trials if trial.is_failure]
-        findings = [_only_plain(study, probed, plain, counted_trials) if plain else stable_pass(study, counted_trials)]
+        findings = [
+            _only_plain(study, probed, plain, counted_trials) if plain else stable_pass(study, counted_trials, killed)
+        ]
     else:
         roles = Roles(root, facts.collected)
         never_passed = all(trial.is_failure for trial in counted_trials)
@@ -247,9 +250,11 @@ def _nothing(trials: Sequence[Trial]) -> Finding:
     return Finding(
         verdict=Verdict.UNDETERMINED,
         strength=Strength.SUGGESTED,
-        summary=f"None of {counted(len(trials), 'trial')} says whether it passes or fails.",
+        summary=f"None of {counted(len(trials), 'trial')} says whether it passes or fails."
+        if trials
+        else "It was ended before a trial had finished.",
         not_established=("everything: no trial counts",),
-        next="look at the reasons of the trials that were left out",
+        next="look at the reasons of the trials that were left out" if trials else "run it again",
     )
 
 
@@ -257,7 +262,7 @@ def _left_out(trials: Sequence[Trial]) -> tuple[str, ...]:
     """Say which trials count in no rate."""
     said = {
         Outcome.BROKEN: "failed for the instrument's own reasons and are left out of all rates",
-        Outcome.KILLED: "were killed from outside and are left out of all rates",
+        Outcome.KILLED: "were ended by a signal, by whom is not known, and are left out of all rates",
         Outcome.SKIPPED: "skipped the target and are left out of all rates",
         Outcome.NOT_COLLECTED: "never reached the target and are left out of all rates",
     }

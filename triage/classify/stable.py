@@ -25,8 +25,11 @@ TIGHT = 0.1
 """A bound up to here makes `stable_pass` supported; a wider one leaves it a suggestion."""
 
 
-def stable_pass(study: Study, trials: Sequence[Trial]) -> Finding:
-    """Return the finding of a target without a failure; `trials` are those that count."""
+def stable_pass(study: Study, trials: Sequence[Trial], killed: int = 0) -> Finding:
+    """Return the finding of a target without a failure; `trials` are those that count.
+
+    `killed` more were ended by a signal that may have come from anywhere, the target included: with them it is not called stable.
+    """
     total = ArmCount(BASELINE, 0, len(trials))
     own = study.baseline if study.baseline and study.baseline.trials and not study.baseline.failed else None
     enough = len(trials) >= ENOUGH_PASSES
@@ -36,6 +39,12 @@ def stable_pass(study: Study, trials: Sequence[Trial]) -> Finding:
     else:
         limit = f"at 95 % confidence it fails in {bound(total)} of runs under these conditions"
     summary = f"No failure in {counted(len(trials), 'trial')}; {limit}"
+    why = "" if enough else "; that is too few to call it stable"
+    if killed:
+        why = (
+            f"; but {counted(killed, 'more trial')} ended by a signal, by whom is not known, so it is not called stable"
+        )
+        enough = False
     left_open = [
         f"failures rarer than that: rates up to {bound(total).removeprefix('at most ')} were not excluded over all arms together",
         *not_varied(study),
@@ -45,7 +54,7 @@ def stable_pass(study: Study, trials: Sequence[Trial]) -> Finding:
     return Finding(
         verdict=Verdict.STABLE_PASS if enough else Verdict.UNDETERMINED,
         strength=Strength.SUPPORTED if enough and upper_bound(0, len(trials)) <= TIGHT else Strength.SUGGESTED,
-        summary=summary + ("." if enough else "; that is too few to call it stable."),
+        summary=f"{summary}{why}.",
         rates=rates(study.total),
         evidence=(*_marked(trials), *tried(study)),
         not_established=tuple(left_open),

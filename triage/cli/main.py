@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -142,6 +143,8 @@ _pytest_arguments: list[str] = []
 
 def entry(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with its status."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - closed by the caller: nobody reads, the job is done all the same
     own, rest = split_pytest_arguments(list(sys.argv[1:] if arguments is None else arguments))
     _pytest_arguments[:] = rest
     sys.exit(_run(own))

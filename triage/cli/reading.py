@@ -7,6 +7,7 @@ from pathlib import Path
 
 from triage.classify.explain import explain as explanation
 from triage.classify.registry import causes
+from triage.cli.output import write
 from triage.cli.running import print_report
 from triage.model.encoding import encode
 from triage.report.trials import history_text, trials_text
@@ -19,18 +20,18 @@ def show(name: str, *, trials: bool, format_: str) -> None:
     if not trials:
         print_report(report, format_)
     elif format_ == "json":
-        sys.stdout.writelines(encode(trial).decode() + "\n" for trial in all_trials)
+        write("".join(encode(trial).decode() + "\n" for trial in all_trials))
     else:
-        sys.stdout.write(trials_text(all_trials) + "\n")
+        write(trials_text(all_trials) + "\n")
 
 
 def history(target: str | None, *, limit: int, format_: str) -> None:
     """Print the list of experiments."""
     entries = past.entries(target, limit, Path.cwd())
     if format_ == "json":
-        sys.stdout.writelines(encode(entry).decode() + "\n" for entry in entries)
+        write("".join(encode(entry).decode() + "\n" for entry in entries))
     elif entries:
-        sys.stdout.write(history_text(entries) + "\n")
+        write(history_text(entries) + "\n")
     else:
         sys.stderr.write("no experiment yet; `triage run NODEID` makes one\n")
 
@@ -39,6 +40,6 @@ def explain(cause: str | None) -> None:
     """Print what a cause means, or the list of causes."""
     if cause is None:
         for name, value in causes().items():
-            sys.stdout.write(f"{name:20} {value.meaning.split('. ')[0].rstrip('.')}\n")
+            write(f"{name:20} {value.meaning.split('. ')[0].rstrip('.')}\n")
     else:
-        sys.stdout.write(explanation(cause) + "\n")
+        write(explanation(cause) + "\n")

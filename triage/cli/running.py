@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from triage.cli.output import write
 from triage.cli.progress import progress_for_stderr
 from triage.errors import ExitCode, UnrunnableError
 from triage.model.verdict import Report
@@ -56,13 +57,12 @@ def run(
 def print_report(report: Report, format_: str) -> None:
     """Write one report to standard output."""
     if format_ == "json":
-        sys.stdout.write(json_report.render(report) + "\n")
+        write(json_report.render(report) + "\n")
     elif format_ == "md":
-        sys.stdout.write(markdown.render(report))
+        write(markdown.render(report).rstrip() + "\n")
     else:
         colour = is_wanted(sys.stdout, os.environ)
-        sys.stdout.write(text.render(report, width=_width(), colour=colour))
-    sys.stdout.flush()
+        write(text.render(report, width=_width(), colour=colour).rstrip() + "\n\n")
 
 
 def _width() -> int:

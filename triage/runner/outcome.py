@@ -91,14 +91,14 @@ def signal_name(number: int) -> str:
 def death_of(end: ProcessEnd) -> Death | None:
     """Return how the process died, if it was not by leaving."""
     if end.stopped == "signal":
-        return Death(outcome=Outcome.KILLED, words="was ended from outside, with its supervisor")
+        return Death(outcome=Outcome.KILLED, words="was ended with its supervisor, by whom is not known")
     if end.limit_hit:
         return Death(outcome=Outcome.HUNG, words="reached the time limit")
     if end.signal is None:
         return None
     name = signal_name(end.signal)
     if end.signal in FROM_OUTSIDE:
-        why = "was killed by the kernel: out of memory" if end.oom else f"was ended from outside by {name}"
+        why = "was killed by the kernel: out of memory" if end.oom else f"was ended by {name}, by whom is not known"
         return Death(outcome=Outcome.KILLED, words=why)
     return Death(outcome=Outcome.CRASHED, words=f"died by {name}", exception=name)
 
@@ -244,8 +244,20 @@ class Case:
         if count < self.repeat and base.outcome is Outcome.PASSED:
             return Judgement(outcome=Outcome.BROKEN, reason=f"the target ran {count} of {self.repeat} times")
         if self.end.exit_status and not self.failed_elsewhere():
-            return noted(base, f"pytest ended with status {self.end.exit_status} although no test had failed")
+            return self.red(base)
         return base
+
+    def red(self, base: Judgement) -> Judgement:
+        """No test had failed, and yet the process ended with a status that fails the user's own run."""
+        status = self.end.exit_status
+        if set(self.wire.sequence) != {self.target}:
+            return noted(base, f"pytest ended with status {status} although no test had failed")
+        if self.wire.session_status != status:
+            death = Death(outcome=Outcome.CRASHED, words=f"exited with status {status}")
+            return self.by_death(death, "exit", " after the test, after the session")
+        words = f"pytest ended with status {status} although no test had failed"
+        failure = Failure(phase="exit", message=words)
+        return Judgement(outcome=Outcome.ERROR, index=self.runs[-1].index, reason=words, failure=failure)
 
     def not_started(self) -> Judgement:
         """The target never started."""

@@ -90,7 +90,9 @@ class Experiment:
         scout = self._scout()
         planner = self.planner = Planner(
             self._factors(scout),
-            PlanLimits(self.options.budget, self.options.trials),
+            PlanLimits(
+                self.options.budget, None if self.options.trials is None else self.options.trials - len(self.trials)
+            ),
             random.Random(self.seed),
             self.clock,
             self._gravity,
@@ -123,7 +125,8 @@ class Experiment:
             if trial.outcome is not Outcome.BROKEN:
                 break
         if trial.outcome is Outcome.BROKEN:
-            raise UnfitError(f"it could not be run: {trial.reason}", f"run `{trial.command}` by hand")
+            what_to_do = f"run `{trial.command}` by hand, or give it more --budget"
+            raise UnfitError(f"no trial came to an end: {trial.reason}", what_to_do)
         if trial.outcome in {Outcome.SKIPPED, Outcome.NOT_COLLECTED}:
             why = "it is skipped" if trial.outcome is Outcome.SKIPPED else "pytest does not run it"
             raise UnfitError(f"{why}: {trial.reason or 'no reason given'}", "make it run here, then try again")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,10 +12,11 @@ from msgspec import Struct
 from triage.errors import UnrunnableError
 from triage.model.arm import BASELINE
 from triage.model.events import EventSink, Noted, Preparing
-from triage.model.invocation import Invocation
+from triage.model.invocation import LEVELS_PLUGIN, Invocation
 from triage.model.project import Collection, Interpreter, Item, Project
 from triage.model.trial import Stage
 from triage.runner.cold import ColdRunner, Request
+from triage.runner.installation import PROBE_PLUGIN
 from triage.session.options import RunOptions
 from triage.targets import nodeids
 from triage.targets.assembly import assemble, targets
@@ -25,6 +27,9 @@ from triage.targets.takeover import Taken, take_over
 
 COLLECTION_LIMIT = 600.0
 """Seconds; a collection that takes longer is taken for a hang."""
+EXCEPTION = re.compile(r"E\s+(\w*(?:Error|Exception|Warning|Exit|Interrupt|Failed)\b.*)")
+REFUSED = re.compile(r".*error: (unrecognized arguments.*|argument .*)")
+ERROR = re.compile(r"(?:ERROR|E)[:\s]\s*((?!usage:).+)")
 COLLECT = ("--collect-only", "-q")
 
 
@@ -44,6 +49,7 @@ def prepare(options: RunOptions, cwd: Path, environ: Mapping[str, str], sink: Ev
     environment = inherited(environ)
     request = nodeids.parse(options.node_ids, cwd)
     root = Path(request.root)
+    _refuse_namesakes(root)
     sink(Preparing("looking for interpreters"))
     interpreters = all_interpreters(root, environment.variables, options.python)
     runner = ColdRunner(root, environment.variables)
@@ -134,6 +140,16 @@ class _Collector:
         return found.items
 
 
+def _refuse_namesakes(root: Path) -> None:
+    """Refuse a project whose modules would be imported in place of what `triage` puts beside them."""
+    for name in (LEVELS_PLUGIN, PROBE_PLUGIN):
+        if (root / name).is_dir() or (root / f"{name}.py").is_file():
+            raise UnrunnableError(
+                f"the project has a module `{name}` of its own, which hides the one that trials need",
+                hint="rename it, or run `triage` on a copy without it",
+            )
+
+
 def _scope_argument(options: RunOptions, cwd: Path, root: Path) -> str | None:
     if options.scope is None:
         return None
@@ -141,12 +157,13 @@ def _scope_argument(options: RunOptions, cwd: Path, root: Path) -> str | None:
 
 
 def _why(reason: str | None, stderr: str, stdout: str) -> str:
-    for text in (stderr, stdout):
-        lines = [line.strip() for line in text.splitlines() if line.strip()]
-        errors = [line for line in lines if line.startswith(("ERROR", "E  ", "error:")) or "Error" in line]
-        if errors or lines:
-            return (errors or lines)[-1][:300]
-    return reason or "no reason given"
+    """Find the line that says what is wrong: the first of an exception, a refused argument, else the last of all."""
+    lines = [line.strip() for text in (stderr, stdout) for line in text.splitlines() if line.strip()]
+    for told in (EXCEPTION, REFUSED, ERROR):
+        for line in lines:
+            if found := told.match(line):
+                return found[1][:300]
+    return reason or (lines[-1][:300] if lines else "no reason given")
 
 
 def _hint(command: str) -> str:

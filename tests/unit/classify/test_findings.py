@@ -292,7 +292,14 @@ def test_trials_that_count_in_no_rate_are_shown(bench: Bench) -> None:
     assert any(
         text.startswith("2 of 13 trials failed for the instrument's own reasons") for text in finding.not_established
     )
-    assert any(text.startswith("1 of 13 trials were killed from outside") for text in finding.not_established)
+    assert any(text.startswith("1 of 13 trials were ended by a signal") for text in finding.not_established)
+
+
+def test_a_target_that_is_killed_now_and_then_is_not_stable(bench: Bench) -> None:
+    """Nobody knows who sent the signal: it may have been the target itself."""
+    finding = bench.classify([*bench.passes(200), *bench.passes(3, outcome=Outcome.KILLED)])[0]
+    assert finding.verdict is Verdict.UNDETERMINED
+    assert "3 more trials ended by a signal, by whom is not known" in finding.summary
 
 
 def test_no_trial_that_counts(bench: Bench) -> None:

@@ -329,8 +329,23 @@ def test_killed_after_the_target():
 
 
 def test_a_session_that_fails_without_a_test():
+    """The user's own run is red then, whatever the tests say."""
     said = say([*BEGIN, *run(), *session(1)], 1)
-    assert (said.outcome, said.reason) == (Outcome.PASSED, "pytest ended with status 1 although no test had failed")
+    assert (said.outcome, said.reason) == (Outcome.ERROR, "pytest ended with status 1 although no test had failed")
+    assert said.failure is not None
+    assert said.failure.phase == "exit"
+
+
+def test_a_process_that_gives_itself_another_status_at_exit():
+    said = say([*BEGIN, *run(), *session(0)], 3)
+    assert (said.outcome, said.signal) == (Outcome.CRASHED, None)
+    assert said.reason == "the process exited with status 3 after the test, after the session"
+
+
+def test_a_red_session_with_other_tests_in_it_is_not_the_targets():
+    said = say([*BEGIN, *run(test=OTHER), *run(), *session(1)], 1)
+    assert said.outcome is Outcome.PASSED
+    assert said.reason is not None
 
 
 def test_a_session_that_fails_by_another_test():

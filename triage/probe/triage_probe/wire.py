@@ -5,6 +5,7 @@ PYTEST_DONT_REWRITE
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sys
 import time
@@ -13,6 +14,8 @@ from contextlib import suppress
 from json.encoder import encode_basestring_ascii
 from typing import Any, Callable
 
+HIGH = 200
+"""Descriptors that a target opens for itself are below this."""
 CUT = "\n[... {} characters left out ...]\n"
 
 
@@ -48,12 +51,22 @@ class Appender:
     def __init__(self, path: str) -> None:
         self._path = os.path.abspath(path)
         self._open = os.open
+        self._close = os.close
+        self._fcntl = fcntl.fcntl
+        self._duplicate = fcntl.F_DUPFD_CLOEXEC
         self._fstat = os.fstat
         self._flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
         self._reopen()
 
     def _reopen(self) -> None:
-        self._fd = self._open(self._path, self._flags, 0o600)
+        """Open at a high number: a low one is what others write to if the target has closed 1 and 2."""
+        low = self._open(self._path, self._flags, 0o600)
+        try:
+            self._fd = self._fcntl(low, self._duplicate, HIGH)
+        except OSError:
+            self._fd = low
+        else:
+            self._close(low)
         status = self._fstat(self._fd)
         self._identity = (status.st_dev, status.st_ino)
 
