@@ -1,6 +1,6 @@
 # The two commands of the README, and what developers run. Needs python3 (3.11 or newer), git and make, nothing else.
 
-PYTHON ?= $(shell sh -c 'for p in python3 python3.13 python3.12 python3.11; do $$p -c "import sys; sys.exit(sys.version_info < (3, 11))" 2>/dev/null && { echo $$p; break; }; done')
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c "import sys; sys.exit(sys.version_info < (3, 11))" 2>/dev/null && { echo $$p; break; }; done)
 VENV := .venv
 BIN := $(VENV)/bin
 
@@ -10,11 +10,11 @@ $(VENV)/.demo: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "error: no Python 3.11 or newer on the path (make PYTHON=/path/to/python3)" >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . pytest
-	@touch $@
+	@: > $@
 
 $(VENV)/.dev: $(VENV)/.demo
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	@touch $@
+	@: > $@
 
 demo: $(VENV)/.demo
 	$(BIN)/triage run fixtures/hash_order/tests/test_book.py::test_both_tags_are_listed

@@ -278,7 +278,7 @@ def test_a_project_with_a_module_of_our_name_is_told_so(project, name):
 def test_output_that_cannot_be_written(project):
     project.write(test_a=PASSES).triage("run", "test_a.py", *FEW)
     full = subprocess.run(
-        ["sh", "-c", '"$0" "$@" > /dev/full', *command("show")],
+        ["/bin/sh", "-c", '"$0" "$@" > /dev/full', *command("show")],
         cwd=project.path,
         env=environment(),
         capture_output=True,
@@ -288,7 +288,7 @@ def test_output_that_cannot_be_written(project):
     assert full.returncode == 2
     assert full.stderr.startswith("error: standard output cannot be written")
     closed = subprocess.run(
-        ["sh", "-c", '"$0" "$@" >&-', *command("show")],
+        ["/bin/sh", "-c", '"$0" "$@" >&-', *command("show")],
         cwd=project.path,
         env=environment(),
         capture_output=True,

@@ -62,14 +62,19 @@ class Case:
         claims: tuple[Claim, ...] = (),
         facts: Facts,
         roles: Roles,
+        passed: int = 0,
     ) -> None:
-        """`failures` are the trials with this signature; `claims` those that stand, of the largest effect first."""
+        """`failures` are the trials with this signature; `claims` those that stand, of the largest effect first.
+
+        `passed` counts the trials of any arm that did not fail.
+        """
         self.target = target
         self.signature = signature
         self.failures = failures
         self.claims = claims
         self.facts = facts
         self.roles = roles
+        self.passed = passed
 
     @property
     def trigger(self) -> Claim | None:

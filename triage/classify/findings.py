@@ -75,6 +75,7 @@ def classify(
                 claims=standing(known.claims, own),
                 facts=facts,
                 roles=roles,
+                passed=sum(not trial.is_failure for trial in probed),
             )
             proposal = registry.judge(case)
             decided = proposal is not None and proposal.verdict is not Verdict.UNDETERMINED
@@ -118,7 +119,7 @@ def _finding(case: Case, known: SignatureStudy, study: Study, trials: Sequence[T
         trigger=Trigger(factor=claim.factor, level=level_of(claim.factor, claim.trigger.arm, trials))
         if claim
         else None,
-        rates=rates(known.arms or _counts(case, trials), case.claims),
+        rates=rates(known.arms or _counts(case, trials), known.claims),
         reproduction=reproduction(claim.trigger, trials) if claim else None,
         counterfactual=reproduction(claim.counter, trials) if claim else None,
         evidence=tuple(_evidence(case, known, trials, proposal)),
@@ -162,10 +163,28 @@ def _evidence(case: Case, known: SignatureStudy, trials: Sequence[Trial], propos
         found.append(
             Evidence(kind="message", statement=f"one of the messages: {text}", data={"source": first.source.strip()})
         )
+    if case.outcome is Outcome.HUNG:
+        found += _stacks(case)
     hidden = hiding(case.facts, trials)
     if hidden:
         found.append(Evidence(kind="reruns", statement=hidden))
     return found
+
+
+def _stacks(case: Case) -> list[Evidence]:
+    """Say where the main thread stood at the time limit, with the stacks of all threads as they were printed."""
+    failure = next((trial.failure for trial in case.failures if trial.failure and trial.failure.frames), None)
+    if failure is None:
+        return []
+    inside = [frame for frame in failure.frames if case.roles.place(frame.file)][-4:]
+    shown = " < ".join(
+        f"{case.roles.shown(f.file)}:{f.line} in {f.function}" for f in reversed(inside or failure.frames[-4:])
+    )
+    return [
+        Evidence(
+            kind="stack", statement=f"at the time limit the main thread was at {shown}", data={"text": failure.text}
+        )
+    ]
 
 
 def _not_established(
@@ -190,7 +209,7 @@ def _not_established(
     said += [
         f"that `{claim.factor}` matters: {contrast(claim, trials)} is not enough (p = {claim.p_value:.2g}, level {claim.alpha:.2g})"
         for claim in known.claims
-        if not claim.confirmed
+        if not claim.confirmed and min(claim.trigger.trials, claim.counter.trials) >= claim.planned
     ]
     if known.note:
         said.append(known.note)

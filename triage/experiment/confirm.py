@@ -25,6 +25,8 @@ WEAK_POWER = 0.5
 """A claim that cannot have this much power within the budget is not tested."""
 CAUTION = 0.5
 """Confidence of the interval whose lower end is planned with: a rate that was picked for being high is lower than it looked."""
+RESERVE = 1.3
+"""A machine that slows down meanwhile must not keep a claim from its trials, all of which it needs: so much more time is left."""
 MOST_PLAIN, FEWEST_PLAIN = 40, 3
 
 
@@ -76,7 +78,7 @@ class Confirm:
             sizes = [self._size(contrast, alpha) for contrast in contrasts]
             prices = [sum(map(self.bench.ledger.price, contrast.arms)) for contrast in contrasts]
             seconds = sum(size * price for size, price in zip(sizes, prices, strict=True))
-            enough_time = seconds <= self.bench.seconds_left()
+            enough_time = seconds * RESERVE <= self.bench.seconds_left()
             enough_trials = 2 * sum(sizes) <= self.bench.trials_left()
             if enough_time and enough_trials:
                 return list(zip(contrasts, sizes, strict=True))
@@ -88,7 +90,7 @@ class Confirm:
         return []
 
     def _squeezed(self, contrast: Contrast, wanted: int, price: float) -> list[tuple[Contrast, int]]:
-        size = int(min(self.bench.seconds_left() / max(price, 1e-6), self.bench.trials_left() / 2, wanted))
+        size = int(min(self.bench.seconds_left() / RESERVE / max(price, 1e-6), self.bench.trials_left() / 2, wanted))
         trigger, counter = self._expected(contrast)
         if size < 1 or power_fisher(trigger, counter, size, ALPHA) < WEAK_POWER:
             self.bench.note(

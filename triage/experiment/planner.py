@@ -16,7 +16,7 @@ from triage.experiment.bench import Bench, Exhausted, Limits, Trials
 from triage.experiment.confirm import Confirm
 from triage.experiment.contrast import Contrast, State
 from triage.experiment.focus import Focus
-from triage.experiment.ledger import Ledger
+from triage.experiment.ledger import CHOOSING, Ledger
 from triage.experiment.screen import Screen
 from triage.factors.base import Factor
 from triage.model.claim import Claim
@@ -81,9 +81,11 @@ class Planner:
         claimed = {(key, claim.factor) for key, claims in self.claims.items() for claim in claims}
         left = [c for c in self.contrasts if c.state is State.OPEN and (c.signature, c.factor.name) not in claimed]
         for contrast in left:
-            seen = ", ".join(
-                f"{one.arm.label} failed {one.failed} of {one.trials}" for one in contrast.counts(self.ledger)
-            )
+            counts = [
+                self.ledger.count(contrast.factor, level, contrast.signature, CHOOSING, screening=True)
+                for level in (contrast.trigger, contrast.counter)
+            ]
+            seen = ", ".join(f"{one.arm.label} failed {one.failed} of {one.trials}" for one in counts)
             self.bench.note(
                 contrast.signature, f"the limits ended the search before `{contrast.factor.name}` was settled: {seen}"
             )

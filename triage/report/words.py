@@ -140,19 +140,19 @@ def measurements(finding: Finding) -> list[tuple[str, str]]:
     result = []
     if BASELINE in rates:
         rate = rates[BASELINE]
-        result.append(("as you run it", outcome(rate.failed, rate.trials, rate.low, rate.high)))
+        result.append(("run alone", outcome(rate.failed, rate.trials, rate.low, rate.high)))
     if finding.reproduction:
         result.append(("reproduced", outcome(finding.reproduction.failed, finding.reproduction.trials)))
     if finding.counterfactual:
-        result.append(("trigger removed", outcome(finding.counterfactual.failed, finding.counterfactual.trials)))
+        result.append(("counterfactual", outcome(finding.counterfactual.failed, finding.counterfactual.trials)))
     return result
 
 
 def by_interest(rates: Sequence[Rate]) -> list[Rate]:
-    """Return the baseline first, then the arms by their observed rate, highest first, untried ones last."""
+    """Return the baseline first, then the arms that were tried most, those of the claims among them; then by rate."""
 
-    def key(rate: Rate) -> tuple[bool, float]:
-        return rate.arm != BASELINE, -(rate.failed / rate.trials) if rate.trials else 1.0
+    def key(rate: Rate) -> tuple[bool, int, float]:
+        return rate.arm != BASELINE, -rate.trials, -(rate.failed / rate.trials) if rate.trials else 1.0
 
     return sorted(rates, key=key)
 

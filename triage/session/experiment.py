@@ -65,7 +65,9 @@ class Experiment:
         runner: ColdRunner,
         history: History,
         sink: EventSink,
+        spent: float = 0.0,
     ) -> None:
+        """`spent` are seconds of the budget that preparing for this target has taken already."""
         self.prepared = prepared
         self.project = prepared.project
         self.target = target
@@ -74,7 +76,7 @@ class Experiment:
         self.record = Record(history, sink)
         self.sink = sink
         self.seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 32)
-        self.started = time.monotonic()
+        self.started = time.monotonic() - spent
         self.trials: list[Trial] = []
         self.signatures: dict[str, Signature] = {}
         self.limits = Limits()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import signal
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,9 @@ from triage.session.options import RunOptions, check_factors
 from triage.session.prepare import Prepared, prepare
 from triage.store.history import History
 
+PREPARING_SHARE = 0.5
+"""Most of the budget that interpreters, collection and controls are counted for."""
+
 
 def investigate(
     options: RunOptions,
@@ -35,6 +39,7 @@ def investigate(
     SIGTERM end the running experiment; what it knows is reported all the same.
     """
     check_factors([*options.factors, *options.skip], list(factors()))
+    began = time.monotonic()
     with terminated_as_interrupt():
         prepared, runner = prepare(options, cwd or Path.cwd(), os.environ if environ is None else environ, sink)
         try:
@@ -42,7 +47,9 @@ def investigate(
                 sink(Noted(text))
             sink(Preparing("running the controls"))
             controls.check(prepared.project, runner)
-            return _all(prepared, options, runner, sink, deliver)
+            # The budget bounds a target in all; but a collection that takes minutes must leave something for trials.
+            spent = min(time.monotonic() - began, PREPARING_SHARE * options.budget)
+            return _all(prepared, options, runner, sink, deliver, spent)
         finally:
             runner.close()
 
@@ -63,12 +70,17 @@ def unrunnable(target: str, error: UnrunnableError) -> Report:
 
 
 def _all(
-    prepared: Prepared, options: RunOptions, runner: ColdRunner, sink: EventSink, deliver: Callable[[Report], None]
+    prepared: Prepared,
+    options: RunOptions,
+    runner: ColdRunner,
+    sink: EventSink,
+    deliver: Callable[[Report], None],
+    spent: float,
 ) -> ExitCode:
     codes: set[ExitCode] = {ExitCode.OK}
     with History(runner.state / "history.db") as history:
         for number, target in enumerate(prepared.targets, 1):
-            experiment = Experiment(prepared, target, options, runner, history, sink)
+            experiment = Experiment(prepared, target, options, runner, history, sink, spent if number == 1 else 0.0)
             sink(
                 ExperimentStarted(
                     experiment=experiment.id,

@@ -11,6 +11,7 @@ from triage.classify.case import Case
 from triage.classify.cause import FALLBACK, KIND, Cause, Proposal, Suspicion
 from triage.classify.roles import Role, installed_path
 from triage.classify.source import deadly_call
+from triage.classify.wording import counted
 from triage.model.outcome import Outcome
 from triage.model.signature import MOST_FRAMES
 from triage.model.trial import Frame, Trial
@@ -85,7 +86,7 @@ class Blame(Struct, frozen=True):
     """The dependency in which the product's call died."""
 
 
-def judge(case: Case) -> Proposal | None:
+def judge(case: Case) -> Proposal | None:  # noqa: PLR0911 - a way out for each side
     """Decide by whose call the process died; abstain for every other outcome."""
     if case.outcome is not Outcome.CRASHED:
         return None
@@ -100,6 +101,9 @@ def judge(case: Case) -> Proposal | None:
     match found.role:
         case Role.PRODUCT:
             return _product(case, found, seen)
+        case Role.TEST if case.passed:
+            why = f"the test's own line ran without dying in {counted(case.passed, 'trial')}, so something else decides"
+            return _undecided(case, why, seen)
         case Role.TEST:
             return _test(case, found, seen)
         case _:
@@ -211,13 +215,13 @@ def _product(case: Case, found: Blame, seen: list[Trial]) -> Proposal:
     return Proposal(
         verdict=Verdict.REAL_BUG,
         cause="crash",
-        strength=Strength.ESTABLISHED if case.trigger else Strength.SUPPORTED,
+        strength=Strength.SUPPORTED,
         subject=f"`{found.function}` in {place}",
         culprits=tuple(culprits),
         evidence=(_traceback(case, seen, found.reason),),
         not_established=(
             "the native frame and the address that was touched: only Python frames were seen",
-            "whether the same call dies in a bare script, without the test",
+            "whether the same call dies in a bare script, without the test, and that what the test passed to it was allowed",
         ),
         next=f"look at the native call that `{found.function}` makes at {place}: the lifetime and bounds of what it is given",
     )
@@ -228,7 +232,7 @@ def _test(case: Case, found: Blame, seen: list[Trial]) -> Proposal:
     return Proposal(
         verdict=Verdict.WRONG_TEST,
         cause="crash",
-        strength=Strength.ESTABLISHED if case.trigger else Strength.SUPPORTED,
+        strength=Strength.SUPPORTED,
         subject=f"`{found.function}` in {place}",
         culprits=(
             Culprit(role="test", file=found.file, lines=(found.line,), what="call that ends the process by itself"),

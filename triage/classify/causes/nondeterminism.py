@@ -35,7 +35,7 @@ CAUSE = Cause(
 )
 
 MISSING = (
-    "keep the operands of the failing comparison under both levels: other members or values, or an order that the product "
+    "keep the operands of the comparison over failing and passing trials: other members or values, or an order that the product "
     "promises, are the product's"
 )
 

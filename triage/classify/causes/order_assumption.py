@@ -32,8 +32,8 @@ CAUSE = Cause(
 )
 
 MISSING = (
-    "keep the operands of the failing comparison under both levels: equal as multisets, with no order promised anywhere, is the "
-    "test's assumption"
+    "keep the operands of the comparison over failing and passing trials: equal as multisets, no order promised, is the test's "
+    "assumption"
 )
 
 
