@@ -34,7 +34,7 @@ CANDIDATES = {
     Verdict.UNDETERMINED: "something else",
 }
 BASELINE = "baseline"
-INCOMPLETE = "the experiment ended before it was done; this is what was known by then"
+INCOMPLETE = "it was ended before everything was looked at; this is what was known by then"
 NO_COMMAND = "no command has been confirmed to do it"
 
 
