@@ -77,8 +77,9 @@ print(json.dumps({
         name: value for name, value in seen["env"].items() if name == "LC_CTYPE"
     }
     assert seen["argv"][1].encode("latin-1") == os.fsencode("caf\udce9 \u20ac")
-    # The interpreter itself ignores these two (SIGPIPE, SIGXFSZ); nothing else was inherited.
-    assert int(seen["status"][0].split()[1], 16) == 1 << (signal.SIGPIPE - 1) | 1 << (signal.SIGXFSZ - 1)
+    # The interpreter itself ignores these two (SIGPIPE, SIGXFSZ); nothing else was inherited. Signals above 31 are left
+    # out: the C library keeps two of them for itself, which no program can set back.
+    assert int(seen["status"][0].split()[1], 16) & 0x7FFFFFFF == 1 << (signal.SIGPIPE - 1) | 1 << (signal.SIGXFSZ - 1)
 
 
 @pytest.mark.parametrize("status", [0, 1, 77, 255])
