@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 from triage.cli.output import write
 from triage.cli.progress import progress_for_stderr
@@ -62,7 +63,7 @@ def print_report(report: Report, format_: str) -> None:
         write(markdown.render(report).rstrip() + "\n")
     else:
         colour = is_wanted(sys.stdout, os.environ)
-        write(text.render(report, width=_width(), colour=colour).rstrip() + "\n\n")
+        write(text.render(report, width=_width(), colour=colour, here=str(Path.cwd())).rstrip() + "\n\n")
 
 
 def _width() -> int:

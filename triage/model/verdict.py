@@ -140,3 +140,5 @@ class Report(Finding, frozen=True, kw_only=True):
     complete: bool = True
     """False if the budget, the user or a signal ended the experiment before it was done."""
     takeovers: tuple[str, ...] = ()
+    root: str = ""
+    """The project's root folder, from which the commands are to be run; empty if it is not known."""

@@ -20,9 +20,10 @@ BAR = 20
 WIDEST_ARM = 24
 
 
-def render(report: Report, *, width: int = 80, colour: bool = False) -> str:
+def render(report: Report, *, width: int = 80, colour: bool = False, here: str = "") -> str:
     """Return the report as lines of at most `width` columns (ids, paths and single words of commands stay whole).
 
+    `here` is the folder that the reader is in: where it is not the project's root, the page says from where to run commands.
     No line ends in a space and the last one in no line end; without `colour` there is no escape sequence in it.
     """
     page = _Page(max(width, NARROWEST), colour=colour)
@@ -33,6 +34,8 @@ def render(report: Report, *, width: int = 80, colour: bool = False) -> str:
     page.gap()
     _certainty(page, report)
     _commands(page, report)
+    if report.reproduction and here and report.root and here != report.root:
+        page.field("run them in", whole(visible(report.root)))
     page.gap()
     page.items("not established", [prose(item) for item in report.not_established], bullet=True)
     page.field("next", prose(report.next))

@@ -306,6 +306,7 @@ class Experiment:
             trials=len(self.trials),
             wall_seconds=round(self.clock(), 3),
             complete=study.complete and unfit is None,
+            root=self.project.root,
             takeovers=tuple(f"{taken.what}: {taken.why}" for taken in self.project.takeovers),
         )
         self.record.finish(report)
