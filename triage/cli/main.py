@@ -51,8 +51,8 @@ def run(
     python: Annotated[
         list[str] | None, typer.Option(metavar="PATH|VERSION", help="Another interpreter to compare with. Repeatable.")
     ] = None,
-    budget: Annotated[str, typer.Option(metavar="DURATION", help="Time for one test in all.")] = "2m",
-    trials: Annotated[int | None, typer.Option(min=1, metavar="N", help="Most trials for one test.")] = None,
+    budget: Annotated[str, typer.Option(metavar="DURATION", help="Time for one test in all: 90s, 2m.")] = "2m",
+    trials: Annotated[int | None, typer.Option(min=1, metavar="N", help="At most so many trials for one test.")] = None,
     scope: Annotated[
         str | None,
         typer.Option(metavar="PATH", help="Tests that may run around the target (default: the whole project)."),

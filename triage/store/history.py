@@ -123,7 +123,9 @@ class History:
         """Return the whole id for an id, a prefix or `latest`; raise `UsageError` where there is not exactly one."""
         ids = self._ids()
         if not ids:
-            raise UsageError(f"no experiment in `{self.path}`", "run `triage run NODEID` first")
+            raise UsageError(
+                f"no experiment in `{self.path}`", "`triage run NODEID` makes one; each project keeps its own"
+            )
         if name == LATEST:
             return ids[-1]
         wanted = name.strip().lower()
