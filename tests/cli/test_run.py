@@ -338,3 +338,20 @@ def test_an_instrument_that_cannot_see_a_failure_reports_nothing(project):
     assert "`control_fails` came out as passed, not failed" in result.err
     verdict = valid(result.verdict)
     assert (verdict["verdict"], verdict["trials"]) == ("undetermined", 0), "nothing is said about the target"
+
+
+def test_a_fault_of_our_own_is_said_to_be_ours(monkeypatch, capsys, tmp_path):
+    from triage.cli import main, running
+
+    def broken(**_):
+        raise RuntimeError("a planted fault")
+
+    monkeypatch.setattr(running, "run", broken)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    assert main._run(["run", "test_a.py"]) == 70
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("error: a fault of triage itself: RuntimeError: a planted fault")
+    (report,) = tmp_path.glob("triage-fault-*.txt")
+    assert "Traceback" in report.read_text()
