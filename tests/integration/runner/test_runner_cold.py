@@ -233,7 +233,7 @@ def test_a_usage_error_is_the_instruments(runner: ColdRunner, project: Path):
 def test_an_interpreter_that_is_none(runner: ColdRunner, project: Path):
     trial = runner.run(request(project, "test_e.py::test", python=str(project / "python"))).trial
     assert trial.outcome is Outcome.BROKEN
-    trial = runner.run(request(project, "test_e.py::test", python="true")).trial
+    trial = runner.run(request(project, "test_e.py::test", python="/bin/true")).trial
     assert (trial.outcome, trial.reason) == (Outcome.BROKEN, "the probe did not load")
 
 
@@ -329,7 +329,7 @@ def test_a_project_that_cannot_be_written(project: Path, environment: dict[str, 
 
 
 def test_many_trials_leave_neither_descriptors_nor_folders(runner: ColdRunner, project: Path, folder: Path):
-    ask = request(project, "test_e.py::test", python="true", probed=False)
+    ask = request(project, "test_e.py::test", python="/bin/true", probed=False)
     runner.run(ask)
     before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(50):

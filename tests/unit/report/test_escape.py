@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import os
 import shutil
 import subprocess
 
@@ -18,7 +19,7 @@ ARGUMENTS = st.lists(st.text(st.characters(exclude_characters="\0", exclude_cate
 
 def arguments_seen_by_bash(command: str) -> list[str]:
     """Run `command`, whose first word prints its arguments, each ended by a NUL."""
-    bash = shutil.which("bash")
+    bash = shutil.which("bash") or shutil.which("bash", path=os.defpath)
     if bash is None:
         pytest.skip("no bash here")
     script = f"show() {{ printf '%s\\0' \"$@\"; }}\n{command}\n"
