@@ -11,9 +11,7 @@ from triage.model.claim import Claim
 from triage.model.outcome import Outcome
 from triage.model.signature import Signature
 from triage.model.trial import Trial
-
-LOOPBACK = ("127.", "::1", "localhost", "[::1]", "/", "unix:", "0.0.0.0", "\0", "@")  # noqa: S104 -- nothing is bound
-"""How an address begins that does not leave this machine; a local socket is a path or an abstract name."""
+from triage.targets.side_effects import reach
 
 
 class Facts(Struct, frozen=True, kw_only=True):
@@ -47,7 +45,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     @property
     def remote(self) -> bool:
         """Whether the target reached for another machine."""
-        return any(not address.startswith(LOOPBACK) for address in (*self.connects, *self.lookups) if address)
+        return reach(self.connects, self.lookups) is not None
 
 
 class Case:

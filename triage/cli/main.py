@@ -12,7 +12,7 @@ import typer
 
 from triage import __version__
 from triage.cli.arguments import split_pytest_arguments
-from triage.errors import ExitCode, TriageError
+from triage.errors import ExitCode, TriageError, UsageError
 
 app = typer.Typer(
     name="triage",
@@ -131,8 +131,6 @@ def explain(
 
 def _format(value: str, known: Sequence[str] = FORMATS) -> str:
     if value not in known:
-        from triage.errors import UsageError  # noqa: PLC0415 - not needed otherwise
-
         raise UsageError(f"`{value}` is not a format", hint=f"there are {', '.join(known)}")
     return value
 

@@ -144,8 +144,6 @@ def interval_bar(count: ArmCount, width: int = BAR) -> Text:
     return Text("".join(cells), style="red" if count.failed else "green")
 
 
-def progress_for_stderr(*, quiet: bool = False) -> Progress:
+def progress_for_stderr() -> Progress:
     """Return the display for this process; it stays silent where standard error is no terminal."""
-    return Progress(
-        Console(stderr=True, highlight=False, quiet=quiet, force_terminal=None if sys.stderr.isatty() else False)
-    )
+    return Progress(Console(stderr=True, highlight=False, force_terminal=None if sys.stderr.isatty() else False))

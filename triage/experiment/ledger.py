@@ -86,4 +86,4 @@ class Ledger:
 
     def baseline_trials(self) -> int:
         """Trials of the baseline that count."""
-        return sum(1 for stage, seen in self.seen.get(BASELINE, ()) if seen.evidence and stage in COUNTED)
+        return self.tally(BASELINE, ANY, COUNTED).trials

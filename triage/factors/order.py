@@ -82,8 +82,8 @@ class Order(Factor):
         try:
             candidate = next(search)
             while True:
-                fails = yield from self._failed(candidate, signature)
-                candidate = search.send(fails is failing)
+                failed = yield from self._failed(candidate, signature)
+                candidate = search.send(failed is failing)
         except StopIteration as stop:
             return self._explicit(stop.value.items)
 

@@ -25,21 +25,13 @@ from triage.runner.outcome import Judgement, judge
 from triage.runner.process import ProcessEnd, run_supervised
 from triage.runner.scratch import Scratch, end_strays, remove, scratch_folder, sweep
 from triage.runner.wire import VERSION, Wire, WireError, read_wire
+from triage.targets.configuration import CONFIG_FILES
 
 FIELD_LIMIT = 20_000
 """Longest text of one field on the wire, in characters."""
 CRASH_BYTES = 1 << 20
 """Most that is read of a crash file: 100 threads with 100 frames each."""
 NO_CACHE = "no:cacheprovider"
-CONFIGURATION_FILES = (
-    "pytest.toml",
-    ".pytest.toml",
-    "pytest.ini",
-    ".pytest.ini",
-    "pyproject.toml",
-    "tox.ini",
-    "setup.cfg",
-)
 WARM = ("unicode_data", "constants")
 """Folders of hypothesis' storage that are pure caches: building them takes up to seconds within the first test."""
 
@@ -180,7 +172,7 @@ class ColdRunner:
 
     def cache_is_configured_off(self) -> bool:
         """Whether a configuration file of the root turns pytest's cache off; its option is then unknown to pytest."""
-        for name in CONFIGURATION_FILES:
+        for name in CONFIG_FILES:
             with contextlib.suppress(OSError):
                 if NO_CACHE in self.root.joinpath(name).read_text(encoding="utf-8", errors="replace"):
                     return True

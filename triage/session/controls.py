@@ -17,6 +17,7 @@ from triage.model.outcome import Outcome
 from triage.model.project import Project
 from triage.model.trial import Stage, Trial
 from triage.runner.cold import ColdRunner, Finished, Request
+from triage.runner.installation import write
 from triage.runner.outcome import judge
 from triage.runner.process import ProcessEnd
 
@@ -129,9 +130,7 @@ def write_controls(folder: Path) -> None:
     """Put the controls where trials find them."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in ((FILE, SOURCE), ("pytest.ini", INI)):
-        file = folder / name
-        if not file.exists() or file.read_text(encoding="utf-8") != text:
-            file.write_text(text, encoding="utf-8")
+        write(folder / name, text.encode())
 
 
 def _together(project: Project, runner: ColdRunner) -> tuple[list[Miss], float]:

@@ -6,6 +6,7 @@ import platform
 import random
 import time
 from collections.abc import Iterable
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -28,6 +29,7 @@ from triage.model.signature import Signature, signature_of
 from triage.model.trial import Stage, Trial
 from triage.model.verdict import Environment, Finding, Report, Strength, Verdict
 from triage.runner.cold import ColdRunner, Request
+from triage.runner.wire import Facts as Seen
 from triage.session.limits import Limits
 from triage.session.options import RunOptions
 from triage.session.prepare import Prepared
@@ -68,7 +70,6 @@ class Experiment:
         spent: float = 0.0,
     ) -> None:
         """`spent` are seconds of the budget that preparing for this target has taken already."""
-        self.prepared = prepared
         self.project = prepared.project
         self.target = target
         self.options = options
@@ -234,23 +235,17 @@ class Experiment:
     def _gravity(self, key: str) -> int:
         return GRAVITY.get(self.signatures[key].outcome, 0)
 
-    def _facts(self, seen: Iterable[object]) -> Facts:
-        of_target = [facts for facts in seen if getattr(facts, "id", None) == self.target.id]
-
-        def most(name: str) -> int:
-            return max((int(getattr(facts, name)) for facts in of_target), default=0)
-
-        def every(name: str) -> tuple[str, ...]:
-            return tuple(dict.fromkeys(value for facts in of_target for value in getattr(facts, name)))
+    def _facts(self, seen: Iterable[Seen]) -> Facts:
+        of_target = [facts for facts in seen if facts.id == self.target.id]
 
         return Facts(
-            threads=most("threads"),
-            processes=most("processes"),
-            forks=most("forks"),
-            sleeps=most("sleeps"),
-            connects=every("connects"),
-            binds=every("binds"),
-            lookups=every("lookups"),
+            threads=max((facts.threads for facts in of_target), default=0),
+            processes=max((facts.processes for facts in of_target), default=0),
+            forks=max((facts.forks for facts in of_target), default=0),
+            sleeps=max((facts.sleeps for facts in of_target), default=0),
+            connects=tuple(dict.fromkeys(value for facts in of_target for value in facts.connects)),
+            binds=tuple(dict.fromkeys(value for facts in of_target for value in facts.binds)),
+            lookups=tuple(dict.fromkeys(value for facts in of_target for value in facts.lookups)),
             marks=self.target.marks,
             asynchronous=bool({"asyncio", "anyio", "trio"} & set(self.target.marks)),
             collected=tuple(dict.fromkeys(item.file for item in (*self.project.scope, self.target))),
@@ -265,7 +260,7 @@ class Experiment:
         if planner is None:
             return Study(target=self.target.id, complete=False, excluded=tuple(self.excluded))
         ledger = planner.ledger
-        totals = tuple(ledger.tally(arm, ANY, COUNTED) for arm in ledger.arms())
+        totals = self._totals()
         return Study(
             target=self.target.id,
             studies=tuple(
@@ -297,11 +292,10 @@ class Experiment:
                 facts=self.facts,
             )
         )
-        report = Report(
-            **{name: getattr(findings[0], name) for name in Finding.__struct_fields__},
+        report = headed(
+            findings,
             experiment=self.id,
             target=self.target.id,
-            findings=findings,
             environment=self._environment(),
             trials=len(self.trials),
             wall_seconds=round(self.clock(), 3),
@@ -326,6 +320,11 @@ class Experiment:
             return ()
         ledger = self.planner.ledger
         return tuple(ledger.tally(arm, ANY, COUNTED) for arm in ledger.arms())
+
+
+def headed(findings: tuple[Finding, ...], **rest: Any) -> Report:
+    """Return a report whose top level repeats its first, gravest finding; `rest` are the fields that only a report has."""
+    return Report(**{name: getattr(findings[0], name) for name in Finding.__struct_fields__}, findings=findings, **rest)
 
 
 def unfit_finding(why: str, what_to_do: str, excluded: Iterable[tuple[str, str]] = ()) -> Finding:

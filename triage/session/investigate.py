@@ -14,10 +14,10 @@ from types import FrameType
 from triage.errors import PRECEDENCE, ExitCode, UnrunnableError
 from triage.factors.registry import factors
 from triage.model.events import EventSink, ExperimentStarted, Noted, Preparing
-from triage.model.verdict import Environment, Finding, Report
+from triage.model.verdict import Environment, Report
 from triage.runner.cold import ColdRunner
 from triage.session import controls
-from triage.session.experiment import Experiment, UnfitError, unfit_finding
+from triage.session.experiment import Experiment, UnfitError, headed, unfit_finding
 from triage.session.options import RunOptions, check_factors
 from triage.session.prepare import Prepared, prepare
 from triage.store.history import History
@@ -56,12 +56,10 @@ def investigate(
 
 def unrunnable(target: str, error: UnrunnableError) -> Report:
     """Return what is known of a target that could not be tried at all: why, and what to do."""
-    finding = unfit_finding(error.message, error.hint or "")
-    return Report(
-        **{name: getattr(finding, name) for name in Finding.__struct_fields__},
+    return headed(
+        (unfit_finding(error.message, error.hint or ""),),
         experiment="",
         target=target,
-        findings=(finding,),
         environment=Environment(python=(), pytest=None, platform=platform.platform(terse=True)),
         trials=0,
         wall_seconds=0.0,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -65,7 +64,7 @@ def prepare(options: RunOptions, cwd: Path, environ: Mapping[str, str], sink: Ev
             collection = collector.collect(arguments, taken, fallback=files)
         chosen = targets(request, collection)
         sink(Preparing("collecting the scope"))
-        scope = collector.scope(_scope_argument(options, cwd, root), taken, sink)
+        scope = collector.scope(_scope_argument(options, cwd), taken, sink)
     except BaseException:
         runner.close()
         raise
@@ -150,10 +149,10 @@ def _refuse_namesakes(root: Path) -> None:
             )
 
 
-def _scope_argument(options: RunOptions, cwd: Path, root: Path) -> str | None:
+def _scope_argument(options: RunOptions, cwd: Path) -> str | None:
     if options.scope is None:
         return None
-    return nodeids.parse([options.scope], cwd).arguments[0].node_id if root else None
+    return nodeids.parse([options.scope], cwd).arguments[0].node_id
 
 
 def _why(reason: str | None, stderr: str, stdout: str) -> str:
@@ -167,4 +166,4 @@ def _why(reason: str | None, stderr: str, stdout: str) -> str:
 
 
 def _hint(command: str) -> str:
-    return f"see it with `{command}`" if command else f"run pytest by hand in `{os.curdir}`"
+    return f"see it with `{command}`"
