@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from msgspec import Struct
+
+
+class Depth(StrEnum):
+    """How much of a process' life a trial has for itself."""
+
+    COLD = "cold"
+    """All of it, from the interpreter's start to its end."""
+    FORKED = "forked"
+    """From the end of collection to that of the last test: a fork of a process that has collected."""
 
 
 class Level(Struct, frozen=True, kw_only=True):
@@ -23,14 +34,24 @@ class Level(Struct, frozen=True, kw_only=True):
 
 
 class Arm(Struct, frozen=True):
-    """A set of levels under which trials run; without any it is the baseline, the user's own command."""
+    """A set of levels under which trials run; without any it is the baseline, the user's own command.
+
+    Trials of two depths are never of one arm: what they share and lack differs, and so may their rates.
+    """
 
     levels: tuple[Level, ...] = ()
+    depth: Depth = Depth.COLD
 
     @property
     def label(self) -> str:
-        """`baseline`, or the levels joined by `+`."""
-        return " + ".join(level.label for level in self.levels) or "baseline"
+        """`baseline`, or the levels joined by `+`; forked trials say so."""
+        name = " + ".join(level.label for level in self.levels) or "baseline"
+        return name if self.depth is Depth.COLD else f"{name} ({self.depth})"
+
+    @property
+    def forked(self) -> Arm:
+        """The same levels in forked trials."""
+        return Arm(self.levels, Depth.FORKED)
 
     def level(self, factor: str) -> Level | None:
         """Return this arm's level of `factor`, if it sets one."""

@@ -51,6 +51,8 @@ class Request(Struct, frozen=True, kw_only=True):
     facts: bool = False
     repeat: int = 1
     """How often the target executes in the process if every execution passes."""
+    memory: int | None = None
+    """Limit of the process' address space, in bytes; what a test does at it is tool-made and says nothing."""
 
 
 class Finished(Struct, frozen=True, kw_only=True):
@@ -124,6 +126,7 @@ class ColdRunner:
                 limit=request.limit,
                 log_file=scratch.log,
                 cancelled=self.cancelled,
+                memory=request.memory,
             )
             strays = end_strays(scratch.temporary) if end.error is not None else ()
             wire, verdict = read(request, scratch, end)
@@ -136,8 +139,8 @@ class ColdRunner:
             leftovers=end.leftovers + end.stuck + strays,
         )
 
-    def environment(self, request: Request, scratch: Scratch) -> dict[str, str]:
-        """Return the environment of a trial; writes the plan that tells the probe what to put back."""
+    def environment(self, request: Request, scratch: Scratch, serve: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Return the environment of a trial; writes the plan that tells the probe what to put back, and where to serve."""
         invocation = request.invocation
         plugins = str(self.installation.plugins)
         result = invocation.environment(self.base)
@@ -151,7 +154,7 @@ class ColdRunner:
             self.move_caches(invocation, result, scratch)
             return result
         put_back = {"PYTHONPATH": visible, "PYTEST_PLUGINS": result.get("PYTEST_PLUGINS")}
-        scratch.plan.write_text(json.dumps(plan(request, scratch, put_back)), encoding="ascii")
+        scratch.plan.write_text(json.dumps(plan(request, scratch, put_back, serve)), encoding="ascii")
         result["TRIAGE_PROBE"] = str(scratch.plan)
         result["PYTEST_PLUGINS"] = ",".join(filter(None, (result.get("PYTEST_PLUGINS"), PROBE_PLUGIN)))
         result["PYTHONPATH"] = join_path(str(self.installation.probe), result.get("PYTHONPATH"))
@@ -187,7 +190,9 @@ def release(cancelled: int, cancel: int, borrowed: Path | None) -> None:
         remove(borrowed)
 
 
-def plan(request: Request, scratch: Scratch, put_back: dict[str, str | None]) -> dict[str, object]:
+def plan(
+    request: Request, scratch: Scratch, put_back: dict[str, str | None], serve: Mapping[str, str] | None
+) -> dict[str, object]:
     """Return what the probe is told (docs/wire.md)."""
     return {
         "v": VERSION,
@@ -198,19 +203,40 @@ def plan(request: Request, scratch: Scratch, put_back: dict[str, str | None]) ->
         "collect": request.collect,
         "facts": request.facts,
         "text_limit": FIELD_LIMIT,
+        **({"serve": dict(serve)} if serve else {}),
     }
 
 
 def read(request: Request, scratch: Scratch, end: ProcessEnd) -> tuple[Wire | None, Judgement]:
     """Read what a trial left in its folder and judge it."""
+    return interpret(request, end, read_all(scratch.wire), read_crash(scratch))
+
+
+def interpret(request: Request, end: ProcessEnd, recorded: bytes, crash: str) -> tuple[Wire | None, Judgement]:
+    """Judge a trial by its end, by what the probe `recorded`, and by what `faulthandler` wrote."""
+    wire = None
     if not request.probed:
-        return None, judge(None, end, target=request.target)
-    crash = read_end(scratch.crash, CRASH_BYTES).decode("utf-8", "replace")
+        verdict = judge(None, end, target=request.target)
+    else:
+        try:
+            wire = read_wire(recorded)
+        except WireError as error:
+            return None, Judgement(outcome=Outcome.BROKEN, reason=str(error))
+        verdict = judge(wire, end, target=request.target, repeat=request.repeat, crash=crash)
+    return wire, verdict if request.memory is None else tool_made(verdict, request.memory)
+
+
+def read_crash(scratch: Scratch) -> str:
+    """Return what `faulthandler` wrote, its end if that is long."""
+    return read_end(scratch.crash, CRASH_BYTES).decode("utf-8", "replace")
+
+
+def read_all(path: Path) -> bytes:
+    """Read a file that may be missing."""
     try:
-        wire = read_wire(scratch.wire.read_bytes() if scratch.wire.exists() else b"")
-    except WireError as error:
-        return None, Judgement(outcome=Outcome.BROKEN, reason=str(error))
-    return wire, judge(wire, end, target=request.target, repeat=request.repeat, crash=crash)
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
 
 
 def read_end(path: Path, count: int) -> bytes:
@@ -221,6 +247,15 @@ def read_end(path: Path, count: int) -> bytes:
             return file.read(count)
     except OSError:
         return b""
+
+
+def tool_made(verdict: Judgement, limit: int) -> Judgement:
+    """Take a failure for want of memory, under a limit of ours, for what it is: made by the instrument."""
+    kind = (verdict.failure.exception or "") if verdict.failure else ""
+    if not (verdict.outcome in {Outcome.CRASHED, Outcome.KILLED} or kind.rpartition(".")[2] == "MemoryError"):
+        return verdict
+    reason = f"tool-made: it ended under our own memory limit of {limit >> 20} MiB ({verdict.reason or kind})"
+    return Judgement(outcome=Outcome.BROKEN, reason=reason, signal=verdict.signal, sequence=verdict.sequence)
 
 
 def make_trial(

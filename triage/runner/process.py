@@ -14,6 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Self
 
 import msgspec
 from msgspec import Struct
@@ -97,6 +98,97 @@ class _Report(Struct):
     stderr: _Output
 
 
+class Supervised:
+    """A command that runs under a supervisor of its own; leaving the context ends whatever of it still runs.
+
+    `limit`, `grace` and `linger` are seconds; `log_file` takes what the supervisor itself writes on standard error. With `adopts`
+    the command inherits what its own children leave behind, instead of the supervisor.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        environment: Mapping[str, str],
+        limit: float,
+        log_file: Path,
+        grace: float = GRACE,
+        linger: float = LINGER,
+        memory: int | None = None,
+        adopts: bool = False,
+    ) -> None:
+        self.patience = limit + grace + linger + PATIENCE
+        self.log_file = log_file
+        self._oom_before = oom_kills()
+        spec = marshal.dumps(
+            {
+                "argv": [os.fsencode(word) for word in argv],
+                "env": {os.fsencode(name): os.fsencode(value) for name, value in environment.items()},
+                "cwd": os.fsencode(cwd),
+                "limit": float(limit),
+                "grace": float(grace),
+                "linger": float(linger),
+                "head": HEAD_BYTES,
+                "tail": TAIL_BYTES,
+                "core": False,
+                "memory": memory,
+                "adopts": adopts,
+                "parent": os.getpid(),
+            }
+        )
+        with log_file.open("wb") as errors:
+            self.supervisor = subprocess.Popen(
+                [sys.executable, "-I", "-S", supervisor_script()],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                cwd="/",
+                bufsize=0,
+                start_new_session=True,
+            )
+        leash, reports = self.supervisor.stdin, self.supervisor.stdout
+        assert leash is not None
+        assert reports is not None
+        self.reports = reports.fileno()
+        """Becomes readable when the command and all that it started have ended."""
+        try:
+            write_spec(leash.fileno(), spec)
+        except BaseException:
+            self.stop()
+            raise
+
+    def wait(self, cancelled: int | None = None) -> ProcessEnd:
+        """Return how the command ended, when nothing of it is left.
+
+        `cancelled` is a descriptor that becomes readable when it is to be ended at once: raises CancelledError then; any other
+        exception while waiting (KeyboardInterrupt) ends the command before it propagates.
+        """
+        try:
+            data = receive(self.reports, cancelled, time.monotonic() + self.patience)
+        except BaseException:
+            self.stop()
+            raise
+        if data is None:
+            self.stop()
+        with self.supervisor:  # closes its pipes and waits for it
+            pass
+        return decode(data, self.supervisor.returncode, self.log_file, self._oom_before)
+
+    def stop(self) -> None:
+        """End the command with all that it started."""
+        if self.supervisor.returncode is None:
+            end(self.supervisor)
+        with self.supervisor:
+            pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
 def run_supervised(
     argv: Sequence[str],
     *,
@@ -107,52 +199,23 @@ def run_supervised(
     cancelled: int | None = None,
     grace: float = GRACE,
     linger: float = LINGER,
+    memory: int | None = None,
 ) -> ProcessEnd:
-    """Run a command under a supervisor of its own and return how it ended, when nothing of it is left.
+    """Run a command under a supervisor of its own and return how it ended (see `Supervised`).
 
-    `limit`, `grace` and `linger` are seconds; `log_file` takes what the supervisor itself writes on standard error; `cancelled`
-    is a descriptor that becomes readable when the command is to be ended at once. Raises CancelledError then;
-    any other exception while waiting (KeyboardInterrupt) ends the command before it propagates.
+    `memory` limits its address space, in bytes. Raises CancelledError when `cancelled` becomes readable.
     """
-    oom_before = oom_kills()
-    spec = marshal.dumps(
-        {
-            "argv": [os.fsencode(word) for word in argv],
-            "env": {os.fsencode(name): os.fsencode(value) for name, value in environment.items()},
-            "cwd": os.fsencode(cwd),
-            "limit": float(limit),
-            "grace": float(grace),
-            "linger": float(linger),
-            "head": HEAD_BYTES,
-            "tail": TAIL_BYTES,
-            "core": False,
-            "parent": os.getpid(),
-        }
-    )
-    with (
-        log_file.open("wb") as errors,
-        subprocess.Popen(
-            [sys.executable, "-I", "-S", supervisor_script()],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            cwd="/",
-            bufsize=0,
-            start_new_session=True,
-        ) as supervisor,
-    ):
-        leash, reports = supervisor.stdin, supervisor.stdout
-        assert leash is not None
-        assert reports is not None
-        try:
-            write_spec(leash.fileno(), spec)
-            data = receive(reports.fileno(), cancelled, time.monotonic() + limit + grace + linger + PATIENCE)
-        except BaseException:
-            end(supervisor)
-            raise
-        if data is None:
-            end(supervisor)
-    return decode(data, supervisor.returncode, log_file, oom_before)
+    with Supervised(
+        argv,
+        cwd=cwd,
+        environment=environment,
+        limit=limit,
+        log_file=log_file,
+        grace=grace,
+        linger=linger,
+        memory=memory,
+    ) as running:
+        return running.wait(cancelled)
 
 
 @cache

@@ -338,6 +338,12 @@ def become_target(spec: dict[str, object], fds: tuple[int, int, int], status: in
             import resource  # noqa: PLC0415 - after the fork, beside the supervisor's own start
 
             resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+        if spec["memory"]:
+            import resource  # noqa: PLC0415
+
+            resource.setrlimit(resource.RLIMIT_AS, (spec["memory"], spec["memory"]))  # type: ignore[arg-type]
+        if spec["adopts"]:
+            prctl(PR_SET_CHILD_SUBREAPER, 1)  # stays over `execve`
         os.chdir(spec["cwd"])  # type: ignore[arg-type]
         argv: list[bytes] = spec["argv"]  # type: ignore[assignment]
         os.execvpe(argv[0], argv, spec["env"])  # type: ignore[arg-type]  # noqa: S606 - the target's own argv

@@ -41,3 +41,7 @@ def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
     """Register the recorder: the first hook that pytest calls on a plugin, at once after importing it."""
     if _RECORDER is not None:
         pluginmanager.register(_RECORDER, "triage_probe_recorder")
+        if PLAN is not None and PLAN.serve:
+            from .server import Server  # noqa: PLC0415 - only what serves pays for it
+
+            pluginmanager.register(Server(PLAN, _RECORDER), "triage_probe_server")

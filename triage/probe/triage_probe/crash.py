@@ -21,7 +21,9 @@ class CrashFile:
     def __init__(self, path: str) -> None:
         self._file = Appender(path)
         self._enable = faulthandler.enable
-        self._stderr = _duplicate_stderr()
+        self.stderr = _duplicate_stderr()
+        self.next_is_trial = False
+        """Whether the next child to be forked is a trial of its own, whose crashes belong in the file."""
         self.arm()
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._disarm)
@@ -30,10 +32,17 @@ class CrashFile:
         """Point `faulthandler` at our file, whoever had it."""
         self._enable(file=self._file.fileno(), all_threads=True)
 
+    def descriptors(self) -> tuple[int, int]:
+        """Return the descriptors that are ours."""
+        return self._file.fileno(), self.stderr
+
     def _disarm(self) -> None:
-        # A crash of a forked child is not the crash of the trial's process.
+        # A crash of a forked child is not the crash of the trial's process, unless that child is the trial.
+        if self.next_is_trial:
+            self.next_is_trial = False
+            return
         try:
-            self._enable(file=self._stderr, all_threads=True)
+            self._enable(file=self.stderr, all_threads=True)
         except (OSError, ValueError, RuntimeError):
             return
 

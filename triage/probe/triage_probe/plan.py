@@ -29,6 +29,7 @@ class Plan:
         self.collect: bool = bool(content.get("collect"))
         self.facts: bool = bool(content.get("facts"))
         self.text_limit: int = int(content.get("text_limit") or 20_000)
+        self.serve: dict[str, str] | None = content.get("serve")
 
 
 def take_plan() -> Plan | None:

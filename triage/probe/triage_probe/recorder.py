@@ -66,6 +66,43 @@ class Recorder:
             "free_threaded": "t" in getattr(sys, "abiflags", ""),
         }
 
+    # -- forked trials ---------------------------------------------------------------------------------------------
+
+    def descriptors(self) -> list[int]:
+        """Return the descriptors that are ours."""
+        return [self._wire.fileno(), *(self._crash.descriptors() if self._crash is not None else ())]
+
+    def stderr_copies(self) -> list[int]:
+        """Return the descriptors of ours that stand for standard error."""
+        return [self._crash.stderr] if self._crash is not None else []
+
+    def before_fork(self) -> None:
+        """In a server: the next child is a trial, and a crash of it belongs in our file."""
+        if self._crash is not None:
+            self._crash.next_is_trial = True
+
+    def after_fork(self) -> None:
+        """In the server again: other children are none."""
+        if self._crash is not None:
+            self._crash.next_is_trial = False
+
+    def begin_again(self) -> None:
+        """In a forked child: record a trial of its own."""
+        self._wire.begin_again()
+
+    def fault(self, where: str, error: BaseException) -> None:
+        """Record a fault of pytest, of a plugin or of ours that ended the session."""
+        self._wire.internal_error(where, error)
+
+    def session_end(self, status: int) -> None:
+        """Record the end of a session that no hook tells of."""
+        with self._guard:
+            self._wire.emit("session_end", status=status)
+            self._arm()
+            self._wire.emit("end")
+
+    # -- the start ---------------------------------------------------------------------------------------------------
+
     def _arm(self) -> None:
         if self._crash is not None and self._wire.in_own_process:
             self._crash.arm()

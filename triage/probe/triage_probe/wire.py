@@ -96,6 +96,16 @@ class Wire:
         self._began = self._clock()
         self._torn = False
 
+    def begin_again(self) -> None:
+        """In a forked child that is a trial of its own: write, which other forks do not."""
+        self._pid = self._getpid()
+        self._began = self._clock()
+        self._torn = False
+
+    def fileno(self) -> int:
+        """Return the descriptor of the file."""
+        return self._file.fileno()
+
     @property
     def in_own_process(self) -> bool:
         """Whether this is the process that imported the probe, not a fork of it."""

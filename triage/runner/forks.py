@@ -1,0 +1,479 @@
+"""The fork engine: one trial is a fork of a pytest process that has collected, and costs little more than the fork.
+
+A server is one such process: its interpreter, options, environment, hash seed and what was drawn at import are those of all
+its children. `triage` talks to it through named pipes; the probe's `server` module is the other end (docs/wire.md).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from triage.errors import TriageError
+from triage.model.invocation import Invocation
+from triage.runner.cold import ColdRunner, Finished, Request, interpret, make_trial, read, read_crash
+from triage.runner.oom import killed_since, oom_kills
+from triage.runner.process import GRACE, HEAD_BYTES, LINGER, TAIL_BYTES, CancelledError, ProcessEnd, Supervised
+from triage.runner.scratch import Scratch, remove, scratch_folder
+from triage.runner.supervisor import Stream, descendants, forbid_core, send, widen
+
+LIFETIME = 7 * 86400.0
+"""Seconds after which a server ends by itself."""
+STUCK = 10.0
+"""Seconds for processes that were killed to be gone; then the server is given up."""
+START_LIMIT = 600.0
+"""Seconds; a collection that takes longer is taken for a hang."""
+CHILD_LEVELS = frozenset({"rng_seed", "repeat"})
+"""Levels that a child applies to itself; all others are fixed when a server starts."""
+HYPOTHESIS_SEED = "--hypothesis-seed="
+MOST_WIRE = 1 << 22
+"""Bytes after which the file that all trials of a server are recorded in is emptied."""
+QUIET = 0.02
+"""Seconds for which the output of a trial is left in its pipes."""
+PIPES = ("requests", "answers", "out", "err")
+
+
+class UnforkableError(TriageError):
+    """Trials of this kind cannot be forked here; they run cold. Says nothing about the target."""
+
+
+class ServerDiedError(Exception):
+    """The server ended while a trial was running."""
+
+
+class Answer(Struct, frozen=True):
+    """What a server says; which fields are there depends on what was asked."""
+
+    ready: tuple[str, ...] | None = None
+    """What speaks against forking."""
+    seeded: dict[str, str] = {}
+    """Generators that the target seeded at import, each with a digest of its state."""
+    items: int = 0
+    refused: str | None = None
+    status: int | None = None
+    cpu: float = 0.0
+    rss: int = 0
+    others: bool = False
+
+
+def supported() -> str | None:
+    """Say why no trial can be forked on this system, or None."""
+    return None if sys.platform == "linux" else f"forked trials need Linux, this is {sys.platform}; all trials run cold"
+
+
+class ForkServer:
+    """One process that has collected, and its forked trials, one at a time. A context manager."""
+
+    def __init__(self, runner: ColdRunner, invocation: Invocation, limit: float = START_LIMIT) -> None:
+        """Start pytest as `invocation` says and let it collect, for at most `limit` seconds.
+
+        Raises `UnforkableError` if it cannot serve, CancelledError if it was cancelled meanwhile.
+        """
+        if reason := supported():
+            raise UnforkableError(reason)
+        self.runner = runner
+        self.invocation = invocation
+        self._close = contextlib.ExitStack()
+        self._buffer = b""
+        began = time.monotonic()
+        try:
+            self._start(limit)
+        except BaseException:
+            self._close.close()
+            raise
+        self.start_seconds = time.monotonic() - began
+        """Seconds that it took until the first trial could be forked."""
+
+    def _start(self, limit: float) -> None:
+        scratch = self.scratch = self._close.enter_context(scratch_folder())
+        paths = {name: str(scratch.folder / name) for name in PIPES}
+        fds = {}
+        for name, path in paths.items():
+            os.mkfifo(path, 0o600)
+            # Opened for both directions, so that neither end waits for the other and nothing ends before we say so.
+            fds[name] = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+            self._close.callback(os.close, fds[name])
+        os.set_blocking(fds["requests"], True)
+        self._requests, self._answers = fds["requests"], fds["answers"]
+        self._streams = [Stream(fds[name], HEAD_BYTES, TAIL_BYTES) for name in ("out", "err")]
+        request = _collecting(self.invocation, limit)
+        serve = {**paths, "plugins": str(self.runner.installation.plugins)}
+        environment = self.runner.environment(request, scratch, serve)
+        self._supervised = self._close.enter_context(
+            Supervised(
+                self.invocation.argv,
+                cwd=Path(self.invocation.root),
+                environment=environment,
+                limit=LIFETIME,
+                log_file=scratch.log,
+                adopts=True,
+            )
+        )
+        self._oom = oom_kills()
+        self._quiet, self._poll = select.poll(), select.poll()
+        for fd in (self._answers, self.runner.cancelled, self._supervised.reports):
+            self._quiet.register(fd, select.POLLIN)
+            self._poll.register(fd, select.POLLIN)
+        for stream in self._streams:
+            widen(stream.fd)
+            self._poll.register(stream.fd, select.POLLIN)
+        try:
+            answer = self._next_answer(time.monotonic() + limit)
+        except ServerDiedError:
+            end = self._supervised.wait()
+            _, verdict = read(request, scratch, end)
+            raise UnforkableError(
+                f"pytest ended before a trial could be forked: {verdict.reason or end.error}"
+            ) from None
+        if answer is None:
+            raise UnforkableError(f"it had not collected after {limit:.0f} s")
+        if answer.ready is None:
+            raise UnforkableError("the server does not speak as it should")
+        if answer.ready:
+            raise UnforkableError("; ".join(answer.ready))
+        self.seeded = answer.seeded
+        self.pid = _hello_pid(scratch)
+        self._wire_file = self._close.enter_context(scratch.wire.open("rb"))
+        self._head = self._wire_file.read()
+        self._last = (self.invocation, self.invocation.command(self.runner.base))
+        self._kept = frozenset(str(path) for path in scratch.cache.rglob("*"))
+        self._tidy()
+
+    def close(self) -> None:
+        """End the server with everything below it."""
+        self._close.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- one trial ------------------------------------------------------------------------------------------------
+
+    def run(self, request: Request, items: tuple[str, ...], levels: tuple[str, ...] = ()) -> Finished:
+        """Fork one trial that runs `items` in this order under `levels`, and return when nothing of it is left.
+
+        Raises `UnforkableError` if the server refuses it, `ServerDiedError` if the server ended meanwhile (it is of no
+        further use, and the trial says nothing), CancelledError after `cancel`.
+        """
+        self._streams = [Stream(stream.fd, HEAD_BYTES, TAIL_BYTES) for stream in self._streams]
+        started, began = time.time(), time.monotonic()
+        try:
+            self._ask(
+                {
+                    "items": items,
+                    "levels": levels,
+                    "memory": request.memory,
+                    "hypothesis_seed": _hypothesis_seed(request.invocation),
+                }
+            )
+            end = self._supervise(request.limit, began)
+            died = end.signal is not None or end.limit_hit
+            recorded = self._head + self._wire_file.read()
+            wire, verdict = interpret(request, end, recorded, read_crash(self.scratch) if died else "")
+        finally:
+            self._tidy()
+        if request.invocation is not self._last[0]:
+            self._last = (request.invocation, request.invocation.command(self.runner.base))
+        command = self._last[1]
+        trial = make_trial(request, end, wire, verdict, started=started, command=command)
+        return Finished(trial=trial, wire=wire, end=end, leftovers=end.leftovers)
+
+    def _supervise(self, limit: float, began: float) -> ProcessEnd:
+        """Wait for the end of a child, end it if it takes too long, and then all that it left."""
+        limit_hit = False
+        answer = self._next_answer(began + limit)
+        if answer is None:
+            limit_hit = True
+            self._signal(signal.SIGABRT, signal.SIGCONT)
+            answer = self._next_answer(time.monotonic() + GRACE)
+        if answer is None:
+            self._signal(signal.SIGKILL)
+            answer = self._expect(time.monotonic() + STUCK)
+        if answer.refused is not None:
+            raise UnforkableError(answer.refused)
+        wall = time.monotonic() - began
+        left = self._clear(LINGER if not limit_hit else 0.0) if answer.others else ()
+        for stream in self._streams:
+            while stream.read():
+                pass
+        status = answer.status or 0
+        killed = os.WIFSIGNALED(status)
+        number = os.WTERMSIG(status) if killed else None
+        oom: bool | None = False
+        if number == signal.SIGKILL and not limit_hit:
+            oom, self._oom = killed_since(self._oom), oom_kills()
+        return ProcessEnd(
+            exit_status=None if killed else os.WEXITSTATUS(status),
+            signal=number,
+            core=killed and os.WCOREDUMP(status),
+            wall=wall,
+            cpu=answer.cpu,
+            max_rss_kib=answer.rss,
+            limit_hit=limit_hit,
+            leftovers=left,
+            oom=oom,
+            subreaper=True,
+            stdout=_text(self._streams[0]),
+            stderr=_text(self._streams[1]),
+        )
+
+    def _clear(self, linger: float) -> tuple[str, ...]:
+        """End what a child left behind, after giving it `linger` seconds to end by itself; returns the names of what was killed."""
+        deadline = time.monotonic() + linger
+        left: dict[int, str] = {}
+        give_up = deadline + STUCK
+        while True:
+            self._ask({"reap": True})
+            if not self._expect(give_up).others:
+                return tuple(left[pid] for pid in sorted(left))
+            found = descendants(self.pid)
+            if time.monotonic() < deadline:
+                _await_ends(found, deadline)
+                continue
+            left.update(found)
+            for pid in found:
+                send(pid, signal.SIGKILL)
+            _await_ends(found, time.monotonic() + 0.1)
+
+    def _signal(self, *numbers: int) -> None:
+        """Send signals to the server's children: the running trial, and what of it has lost its parent."""
+        for pid in children(self.pid):
+            forbid_core(pid)
+            for number in numbers:
+                send(pid, number)
+
+    # -- talking --------------------------------------------------------------------------------------------------
+
+    def _ask(self, content: object) -> None:
+        message = memoryview(msgspec.json.encode(content) + b"\n")
+        while message:
+            message = message[os.write(self._requests, message) :]
+
+    def _expect(self, deadline: float) -> Answer:
+        """Return the next answer; a server that gives none until the deadline counts as dead."""
+        answer = self._next_answer(deadline)
+        if answer is None:
+            raise ServerDiedError
+        return answer
+
+    def _next_answer(self, deadline: float) -> Answer | None:
+        """Return what the server says next, reading its children's output meanwhile; None at the deadline."""
+        # Output wakes nobody up at first: most trials end before they have filled a pipe.
+        ready = [fd for fd, _ in self._quiet.poll(max(0.0, min(QUIET, deadline - time.monotonic())) * 1000)]
+        while b"\n" not in self._buffer:
+            if not ready:
+                ready = [fd for fd, _ in self._poll.poll(max(0.0, deadline - time.monotonic()) * 1000)]
+            if not ready:
+                return None
+            if self.runner.cancelled in ready:
+                raise CancelledError("the trial was stopped")
+            for stream in self._streams:
+                if stream.fd in ready:
+                    stream.read()
+            if self._answers in ready:
+                self._buffer += os.read(self._answers, 1 << 16)
+            elif self._supervised.reports in ready:
+                raise ServerDiedError
+            ready = []
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return msgspec.json.decode(line, type=Answer)
+
+    def _tidy(self) -> None:
+        """Make the server's folders what they were after collection: the next trial is to find nothing of this one."""
+        self._wire_file.seek(0, os.SEEK_END)
+        if self._wire_file.tell() > MOST_WIRE:
+            os.truncate(self.scratch.wire, 0)
+            self._wire_file.seek(0)
+        with contextlib.suppress(OSError):
+            if self.scratch.crash.stat().st_size:
+                os.truncate(self.scratch.crash, 0)
+        for folder, kept in ((self.scratch.temporary, frozenset[str]()), (self.scratch.cache, self._kept)):
+            empty(folder, kept)
+
+
+class ForkPool:
+    """The servers of one project. Keeps the most recently used ones; a context manager."""
+
+    MOST = 3
+    """Servers alive at once: each is as large as the collected project."""
+
+    def __init__(self, runner: ColdRunner) -> None:
+        self.runner = runner
+        self._servers: dict[tuple[Invocation, int], ForkServer] = {}
+        self._refused: dict[Invocation, str] = {}
+        self._deaths: dict[Invocation, int] = {}
+
+    def run(self, request: Request, around: tuple[str, ...] = (), generation: int = 0) -> tuple[Finished, float]:
+        """Run a request's target, after the tests that its arm's order names, in a fork of a server that has collected `around`.
+
+        Another `generation` means another server. Returns what came of it, and the seconds that starting a server took (0 if it
+        was there). Raises `UnforkableError` where this cannot be done; it then stays so for all requests alike.
+        """
+        common, items, levels = split(request, around)
+        if common in self._refused:
+            raise UnforkableError(self._refused[common])
+        try:
+            server, price = self._server(common, generation, request.limit)
+            try:
+                return server.run(request, items, levels), price
+            except ServerDiedError:
+                self._forget(common, generation)
+                return self._lost(request, common), price
+        except UnforkableError as error:
+            self._refused[common] = error.message
+            self._forget(common, generation)
+            raise
+
+    def seeded(self) -> tuple[dict[str, str], ...]:
+        """Return, for each living server, the generators that the target seeded at import."""
+        return tuple(server.seeded for server in self._servers.values())
+
+    def close(self) -> None:
+        """End all servers."""
+        while self._servers:
+            self._servers.popitem()[1].close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _server(self, common: Invocation, generation: int, limit: float) -> tuple[ForkServer, float]:
+        key = (common, generation)
+        server = self._servers.pop(key, None)
+        price = 0.0
+        if server is None:
+            for old in [known for known in self._servers if known[0] == common]:
+                self._forget(*old)
+            while len(self._servers) >= self.MOST:
+                self._forget(*next(iter(self._servers)))
+            server = ForkServer(self.runner, common, max(limit, 10.0))
+            price = server.start_seconds
+        self._servers[key] = server
+        return server, price
+
+    def _forget(self, common: Invocation, generation: int) -> None:
+        server = self._servers.pop((common, generation), None)
+        if server is not None:
+            server.close()
+
+    def _lost(self, request: Request, common: Invocation) -> Finished:
+        """Say of a trial whose server died that it says nothing; where that happens twice, trials like it run cold."""
+        self._deaths[common] = self._deaths.get(common, 0) + 1
+        reason = "the process that it was forked from ended meanwhile"
+        if self._deaths[common] > 1:
+            self._refused[common] = reason
+        end = ProcessEnd(error=reason)
+        wire, verdict = read(request, Scratch(Path(os.devnull)), end)
+        trial = make_trial(request, end, wire, verdict, started=time.time(), command="")
+        return Finished(trial=trial, wire=wire, end=end)
+
+
+def split(request: Request, around: tuple[str, ...]) -> tuple[Invocation, tuple[str, ...], tuple[str, ...]]:
+    """Return what a server must be started with, the tests that the child runs in order, and the levels that it applies."""
+    invocation = request.invocation
+    order = request.arm.level("order")
+    assert request.target is not None
+    words = {word: word.partition("=")[0] for word in invocation.levels}
+    common = replace(
+        invocation,
+        node_ids=around or (request.target,),
+        options=tuple(option for option in invocation.options if not option.startswith(HYPOTHESIS_SEED)),
+        levels=tuple(word for word, name in words.items() if name not in CHILD_LEVELS and name != "order"),
+    )
+    items = (*(order.ids if order else ()), request.target)
+    return common, items, tuple(word for word, name in words.items() if name in CHILD_LEVELS)
+
+
+def empty(folder: Path, kept: frozenset[str] = frozenset()) -> None:
+    """Remove everything below a folder but the paths in `kept`; makes the folder again if it is gone."""
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        remove(folder)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return
+    for entry in entries:
+        path = Path(entry.path)
+        if entry.path in kept:
+            if entry.is_dir(follow_symlinks=False):
+                empty(path, kept)
+        elif entry.is_dir(follow_symlinks=False):
+            remove(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def _collecting(invocation: Invocation, limit: float) -> Request:
+    from triage.model.arm import BASELINE  # noqa: PLC0415
+    from triage.model.trial import Stage  # noqa: PLC0415
+
+    return Request(invocation=invocation, target=None, arm=BASELINE, stage=Stage.CONTROL, limit=limit)
+
+
+def _hypothesis_seed(invocation: Invocation) -> int | None:
+    found = [option[len(HYPOTHESIS_SEED) :] for option in invocation.options if option.startswith(HYPOTHESIS_SEED)]
+    return int(found[-1]) if found and found[-1].isdigit() else None
+
+
+def _hello_pid(scratch: Scratch) -> int:
+    first = scratch.wire.read_bytes().partition(b"\n")[0]
+    return int(msgspec.json.decode(first)["pid"])
+
+
+def children(pid: int) -> tuple[int, ...]:
+    """Return the ids of the children of a process."""
+    try:
+        return tuple(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_bytes().split()))
+    except OSError:  # a kernel without it
+        return tuple(child for child in descendants(pid) if _parent_of(child) == pid)
+
+
+def _parent_of(pid: int) -> int:
+    try:
+        return int(Path("/proc", str(pid), "stat").read_bytes().rpartition(b")")[2].split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _await_ends(pids: object, deadline: float) -> None:
+    """Wait until one of these processes has ended, or the deadline."""
+    poll = select.poll()
+    fds = []
+    for pid in pids:  # type: ignore[attr-defined]
+        with contextlib.suppress(OSError):
+            fds.append(os.pidfd_open(pid))
+            poll.register(fds[-1], select.POLLIN)
+    try:
+        if fds:
+            poll.poll(max(0.0, deadline - time.monotonic()) * 1000)
+    finally:
+        for fd in fds:
+            os.close(fd)
+
+
+def _text(stream: Stream) -> str:
+    kept = stream.result()
+    head, tail, dropped = kept["head"], kept["tail"], kept["dropped"]
+    assert isinstance(head, bytes)
+    assert isinstance(tail, bytes)
+    gap = f"\n[... {dropped} bytes dropped ...]\n".encode() if dropped else b""
+    return (head + gap + tail).decode("utf-8", "replace")
