@@ -12,6 +12,7 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -21,11 +22,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from triage.errors import TriageError
+from triage.model.arm import BASELINE
 from triage.model.invocation import Invocation
+from triage.model.trial import Stage
 from triage.runner.cold import ColdRunner, Finished, Request, interpret, make_trial, read, read_crash
 from triage.runner.oom import killed_since, oom_kills
 from triage.runner.process import GRACE, HEAD_BYTES, LINGER, TAIL_BYTES, CancelledError, ProcessEnd, Supervised
-from triage.runner.scratch import Scratch, remove, scratch_folder
+from triage.runner.scratch import Scratch, end_strays, scratch_folder, start_time
+from triage.runner.snapshot import Snapshot
 from triage.runner.supervisor import Stream, descendants, forbid_core, send, widen
 
 LIFETIME = 7 * 86400.0
@@ -46,6 +50,10 @@ PIPES = ("requests", "answers", "out", "err")
 
 class UnforkableError(TriageError):
     """Trials of this kind cannot be forked here; they run cold. Says nothing about the target."""
+
+
+class RefusedError(UnforkableError):
+    """A server cannot run just these tests; it goes on serving."""
 
 
 class ServerDiedError(Exception):
@@ -107,7 +115,8 @@ class ForkServer:
         os.set_blocking(fds["requests"], True)
         self._requests, self._answers = fds["requests"], fds["answers"]
         self._streams = [Stream(fds[name], HEAD_BYTES, TAIL_BYTES) for name in ("out", "err")]
-        request = _collecting(self.invocation, limit)
+        request = collecting(self.invocation, limit)
+        self._close.callback(self._end_strays)
         serve = {**paths, "plugins": str(self.runner.installation.plugins)}
         environment = self.runner.environment(request, scratch, serve)
         self._supervised = self._close.enter_context(
@@ -143,12 +152,16 @@ class ForkServer:
         if answer.ready:
             raise UnforkableError("; ".join(answer.ready))
         self.seeded = answer.seeded
-        self.pid = _hello_pid(scratch)
+        self.pid = hello_pid(scratch)
         self._wire_file = self._close.enter_context(scratch.wire.open("rb"))
         self._head = self._wire_file.read()
         self._last = (self.invocation, self.invocation.command(self.runner.base))
-        self._kept = frozenset(str(path) for path in scratch.cache.rglob("*"))
-        self._tidy()
+        self._snapshots = [Snapshot(folder) for folder in (scratch.temporary, scratch.cache)]
+
+    def _end_strays(self) -> None:
+        """Where somebody killed the supervisor, do what it would have done."""
+        if (self._supervised.supervisor.returncode or 0) < 0:
+            end_strays(self.scratch.temporary)
 
     def close(self) -> None:
         """End the server with everything below it."""
@@ -167,26 +180,24 @@ class ForkServer:
     def run(self, request: Request, items: tuple[str, ...], levels: tuple[str, ...] = ()) -> Finished:
         """Fork one trial that runs `items` in this order under `levels`, and return when nothing of it is left.
 
-        Raises `UnforkableError` if the server refuses it, `ServerDiedError` if the server ended meanwhile (it is of no
-        further use, and the trial says nothing), CancelledError after `cancel`.
+        Raises `RefusedError` if the server refuses it. After any other exception the server is of no further use and is to be
+        closed: `ServerDiedError` if it ended meanwhile (the trial then says nothing), CancelledError after `cancel`.
         """
         self._streams = [Stream(stream.fd, HEAD_BYTES, TAIL_BYTES) for stream in self._streams]
         started, began = time.time(), time.monotonic()
-        try:
-            self._ask(
-                {
-                    "items": items,
-                    "levels": levels,
-                    "memory": request.memory,
-                    "hypothesis_seed": _hypothesis_seed(request.invocation),
-                }
-            )
-            end = self._supervise(request.limit, began)
-            died = end.signal is not None or end.limit_hit
-            recorded = self._head + self._wire_file.read()
-            wire, verdict = interpret(request, end, recorded, read_crash(self.scratch) if died else "")
-        finally:
-            self._tidy()
+        self._ask(
+            {
+                "items": items,
+                "levels": levels,
+                "memory": request.memory,
+                "hypothesis_seed": hypothesis_seed(request.invocation),
+            }
+        )
+        end = self._supervise(request.limit, began)
+        died = end.signal is not None or end.limit_hit
+        recorded = self._head + self._wire_file.read()
+        wire, verdict = interpret(request, end, recorded, read_crash(self.scratch) if died else "")
+        self._tidy()
         if request.invocation is not self._last[0]:
             self._last = (request.invocation, request.invocation.command(self.runner.base))
         command = self._last[1]
@@ -205,7 +216,7 @@ class ForkServer:
             self._signal(signal.SIGKILL)
             answer = self._expect(time.monotonic() + STUCK)
         if answer.refused is not None:
-            raise UnforkableError(answer.refused)
+            raise RefusedError(answer.refused)
         wall = time.monotonic() - began
         left = self._clear(LINGER if not limit_hit else 0.0) if answer.others else ()
         for stream in self._streams:
@@ -228,8 +239,8 @@ class ForkServer:
             leftovers=left,
             oom=oom,
             subreaper=True,
-            stdout=_text(self._streams[0]),
-            stderr=_text(self._streams[1]),
+            stdout=kept_text(self._streams[0]),
+            stderr=kept_text(self._streams[1]),
         )
 
     def _clear(self, linger: float) -> tuple[str, ...]:
@@ -243,16 +254,16 @@ class ForkServer:
                 return tuple(left[pid] for pid in sorted(left))
             found = descendants(self.pid)
             if time.monotonic() < deadline:
-                _await_ends(found, deadline)
+                await_ends(found, deadline)
                 continue
             left.update(found)
             for pid in found:
                 send(pid, signal.SIGKILL)
-            _await_ends(found, time.monotonic() + 0.1)
+            await_ends(found, time.monotonic() + 0.1)
 
     def _signal(self, *numbers: int) -> None:
-        """Send signals to the server's children: the running trial, and what of it has lost its parent."""
-        for pid in children(self.pid):
+        """Send signals to the running trial: the first of the server's children, the others have only lost their parent."""
+        for pid in children(self.pid)[:1]:
             forbid_core(pid)
             for number in numbers:
                 send(pid, number)
@@ -302,8 +313,8 @@ class ForkServer:
         with contextlib.suppress(OSError):
             if self.scratch.crash.stat().st_size:
                 os.truncate(self.scratch.crash, 0)
-        for folder, kept in ((self.scratch.temporary, frozenset[str]()), (self.scratch.cache, self._kept)):
-            empty(folder, kept)
+        for snapshot in self._snapshots:
+            snapshot.put_back()
 
 
 class ForkPool:
@@ -315,29 +326,37 @@ class ForkPool:
     def __init__(self, runner: ColdRunner) -> None:
         self.runner = runner
         self._servers: dict[tuple[Invocation, int], ForkServer] = {}
-        self._refused: dict[Invocation, str] = {}
-        self._deaths: dict[Invocation, int] = {}
+        self._refused: dict[tuple[Invocation, tuple[str, ...]], str] = {}
+        self._died: set[Invocation] = set()
 
     def run(self, request: Request, around: tuple[str, ...] = (), generation: int = 0) -> tuple[Finished, float]:
         """Run a request's target, after the tests that its arm's order names, in a fork of a server that has collected `around`.
 
         Another `generation` means another server. Returns what came of it, and the seconds that starting a server took (0 if it
-        was there). Raises `UnforkableError` where this cannot be done; it then stays so for all requests alike.
+        was there). Raises `UnforkableError` where this cannot be done; it then stays so for all requests alike. Passes on
+        CancelledError and KeyboardInterrupt; nothing of the trial is left running then.
         """
         common, items, levels = split(request, around)
-        if common in self._refused:
-            raise UnforkableError(self._refused[common])
+        for case in ((common, ()), (common, items)):
+            if case in self._refused:
+                raise UnforkableError(self._refused[case])
         try:
             server, price = self._server(common, generation, request.limit)
-            try:
-                return server.run(request, items, levels), price
-            except ServerDiedError:
-                self._forget(common, generation)
-                return self._lost(request, common), price
+            finished = server.run(request, items, levels)
+        except RefusedError as error:
+            self._refused[common, items] = error.message
+            raise
+        except ServerDiedError:
+            self._forget(common, generation)
+            return self._lost(request, common), price
         except UnforkableError as error:
-            self._refused[common] = error.message
+            self._refused[common, ()] = error.message
+            raise
+        except BaseException:
             self._forget(common, generation)
             raise
+        self._died.discard(common)
+        return finished, price
 
     def seeded(self) -> tuple[dict[str, str], ...]:
         """Return, for each living server, the generators that the target seeded at import."""
@@ -376,14 +395,17 @@ class ForkPool:
             server.close()
 
     def _lost(self, request: Request, common: Invocation) -> Finished:
-        """Say of a trial whose server died that it says nothing; where that happens twice, trials like it run cold."""
-        self._deaths[common] = self._deaths.get(common, 0) + 1
+        """Say of a trial whose server died that it says nothing; raises `UnforkableError` where that happens twice in a row."""
         reason = "the process that it was forked from ended meanwhile"
-        if self._deaths[common] > 1:
-            self._refused[common] = reason
+        if common in self._died:
+            self._refused[common, ()] = reason
+            raise UnforkableError(reason)
+        self._died.add(common)
         end = ProcessEnd(error=reason)
-        wire, verdict = read(request, Scratch(Path(os.devnull)), end)
-        trial = make_trial(request, end, wire, verdict, started=time.time(), command="")
+        wire, verdict = interpret(request, end, b"", "")
+        trial = make_trial(
+            request, end, wire, verdict, started=time.time(), command=request.invocation.command(self.runner.base)
+        )
         return Finished(trial=trial, wire=wire, end=end)
 
 
@@ -403,62 +425,54 @@ def split(request: Request, around: tuple[str, ...]) -> tuple[Invocation, tuple[
     return common, items, tuple(word for word, name in words.items() if name in CHILD_LEVELS)
 
 
-def empty(folder: Path, kept: frozenset[str] = frozenset()) -> None:
-    """Remove everything below a folder but the paths in `kept`; makes the folder again if it is gone."""
-    try:
-        entries = list(os.scandir(folder))
-    except OSError:
-        remove(folder)
-        folder.mkdir(mode=0o700, exist_ok=True)
-        return
-    for entry in entries:
-        path = Path(entry.path)
-        if entry.path in kept:
-            if entry.is_dir(follow_symlinks=False):
-                empty(path, kept)
-        elif entry.is_dir(follow_symlinks=False):
-            remove(path)
-        else:
-            path.unlink(missing_ok=True)
-
-
-def _collecting(invocation: Invocation, limit: float) -> Request:
-    from triage.model.arm import BASELINE  # noqa: PLC0415
-    from triage.model.trial import Stage  # noqa: PLC0415
-
+def collecting(invocation: Invocation, limit: float) -> Request:
+    """Return what the environment of a server is made from."""
     return Request(invocation=invocation, target=None, arm=BASELINE, stage=Stage.CONTROL, limit=limit)
 
 
-def _hypothesis_seed(invocation: Invocation) -> int | None:
+def hypothesis_seed(invocation: Invocation) -> int | str | None:
+    """Return the seed that an invocation gives to hypothesis, which reads whole numbers as such."""
     found = [option[len(HYPOTHESIS_SEED) :] for option in invocation.options if option.startswith(HYPOTHESIS_SEED)]
-    return int(found[-1]) if found and found[-1].isdigit() else None
+    if not found:
+        return None
+    try:
+        return int(found[-1])
+    except ValueError:
+        return found[-1]
 
 
-def _hello_pid(scratch: Scratch) -> int:
+def hello_pid(scratch: Scratch) -> int:
+    """Return the process id that a probe has told."""
     first = scratch.wire.read_bytes().partition(b"\n")[0]
     return int(msgspec.json.decode(first)["pid"])
 
 
 def children(pid: int) -> tuple[int, ...]:
-    """Return the ids of the children of a process."""
+    """Return the ids of the children of a process: those that it started in that order, then those that it inherited."""
     try:
         return tuple(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_bytes().split()))
     except OSError:  # a kernel without it
-        return tuple(child for child in descendants(pid) if _parent_of(child) == pid)
+        return tuple(
+            sorted(
+                (child for child in descendants(pid) if parent_of(child) == pid),
+                key=lambda child: start_time(child) or 0,
+            )
+        )
 
 
-def _parent_of(pid: int) -> int:
+def parent_of(pid: int) -> int:
+    """Return the id of a process' parent, 0 if it is gone."""
     try:
         return int(Path("/proc", str(pid), "stat").read_bytes().rpartition(b")")[2].split()[1])
     except (OSError, ValueError, IndexError):
         return 0
 
 
-def _await_ends(pids: object, deadline: float) -> None:
+def await_ends(pids: Iterable[int], deadline: float) -> None:
     """Wait until one of these processes has ended, or the deadline."""
     poll = select.poll()
     fds = []
-    for pid in pids:  # type: ignore[attr-defined]
+    for pid in pids:
         with contextlib.suppress(OSError):
             fds.append(os.pidfd_open(pid))
             poll.register(fds[-1], select.POLLIN)
@@ -470,7 +484,8 @@ def _await_ends(pids: object, deadline: float) -> None:
             os.close(fd)
 
 
-def _text(stream: Stream) -> str:
+def kept_text(stream: Stream) -> str:
+    """Return what was kept of a stream, and how much was not."""
     kept = stream.result()
     head, tail, dropped = kept["head"], kept["tail"], kept["dropped"]
     assert isinstance(head, bytes)

@@ -13,23 +13,15 @@ import os
 import signal
 import stat
 import sys
-from typing import Any, Callable, Iterable
+import threading
+import warnings
+from contextlib import suppress
+from typing import Any, Iterable
 
 TASKS = "/proc/self/task"
 DESCRIPTORS = "/proc/self/fd"
 MAPS = "/proc/self/maps"
 MOST_NAMED = 3
-STANDARD_HANDLERS = (
-    "random",
-    "threading",
-    "logging",
-    "concurrent.futures",
-    "_",
-    "multiprocessing",
-    "asyncio",
-    "weakref",
-)
-"""Modules of the standard library that renew themselves in forked children; a fork is what they are made for."""
 TOOLS = 6
 """Tool ids of `sys.monitoring`."""
 
@@ -38,7 +30,8 @@ class Watch:
     """Looks at the process when the probe is imported and once more after collection."""
 
     def __init__(self) -> None:
-        self._before = descriptors()
+        self.before = descriptors()
+        """What each descriptor referred to at first."""
         self._shared = shared_maps()
         self._handlers: list[str] = []
         self._register = os.register_at_fork
@@ -46,7 +39,9 @@ class Watch:
 
     def _note_handlers(self, **handlers: Any) -> None:
         self._register(**handlers)
-        self._handlers += [module_of(handler) for handler in handlers.values()]
+        caller = sys._getframe(1).f_globals  # noqa: SLF001 - the handler may be a method of a lock, and tell nothing
+        if not is_standard(caller.get("__file__")):
+            self._handlers.append(str(caller.get("__name__")))
 
     def stop(self) -> None:
         """Take our hand off `os.register_at_fork`."""
@@ -67,40 +62,42 @@ class Watch:
             *signals(),
             *left_in(temporary),
         ]
-        count = threads_after_fork()
-        if count > 1:
-            found.append(f"{count - 1} thread(s) were alive after collection, which a forked child is without")
+        count = threads_after_fork() - 1
+        if count:
+            found.append(
+                f"{count} thread(s){thread_names()} were alive after collection, which a forked child is without"
+            )
         return found
 
     def _opened(self, own: set[int]) -> list[str]:
-        known = set(self._before.values())
+        known = set(self.before.values())
         new = []
         for number, (what, identity) in sorted(descriptors().items()):
-            if number in own or self._before.get(number) == (what, identity):
+            if number in own or self.before.get(number) == (what, identity):
                 continue
-            if (what, identity) in known or harmless(what, identity):
+            if (what, identity) in known or is_harmless(identity):
                 continue
             new.append(what)
         return [f"collection left {what} open, whose state children would share" for what in dict.fromkeys(new)]
 
     def _asked_for_forks(self) -> list[str]:
-        others = [
-            name
-            for name in dict.fromkeys(self._handlers)
-            if not any(name == own or name.startswith(own + "." if own != "_" else own) for own in STANDARD_HANDLERS)
-        ]
-        return [f"`{name}` asked to be told of forks (os.register_at_fork)" for name in others[:MOST_NAMED]]
+        names = list(dict.fromkeys(self._handlers))
+        return [f"`{name}` asked to be told of forks (os.register_at_fork)" for name in names[:MOST_NAMED]]
 
 
-def module_of(handler: Any) -> str:
+def is_standard(file: str | None) -> bool:
+    """Whether a module is of the standard library, which renews itself in forked children."""
+    if file is None:
+        return False
+    own = os.path.dirname(os.path.realpath(os.__file__))
+    path = os.path.realpath(file)
+    return path.startswith(own + os.sep) and not {"site-packages", "dist-packages"} & set(path.split(os.sep))
+
+
+def module_of(function: Any) -> str:
     """Return the module in which a callable was written."""
-    function = getattr(handler, "func", handler)
-    owner = getattr(function, "__self__", None)
-    name = getattr(function, "__module__", None) or getattr(type(owner), "__module__", None)
+    name = getattr(function, "__module__", None) or getattr(type(function), "__module__", None)
     return str(name or "?")
-
-
-Identity = "tuple[int, int, int]"
 
 
 def descriptors() -> dict[int, tuple[str, Any]]:
@@ -129,7 +126,7 @@ def word(mode: int, target: str) -> str:
     return target
 
 
-def harmless(what: str, identity: Any) -> bool:
+def is_harmless(identity: Any) -> bool:
     """Whether sharing a descriptor shares no state: folders and devices."""
     return stat.S_ISDIR(identity[0]) or stat.S_ISCHR(identity[0])
 
@@ -149,12 +146,24 @@ def shared_maps() -> set[str]:
 
 
 def children() -> list[str]:
-    """Say whether this process has children."""
+    """Say which processes collection started and did not wait for."""
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
         return []
-    return ["collection started a process that is still alive"]
+    names = []
+    with suppress(OSError), open(f"{TASKS}/{os.getpid()}/children", encoding="ascii") as file:
+        names = [process_name(pid) for pid in file.read().split()]  # not every kernel lists them
+    return [f"collection started {name} and did not wait for its end" for name in names or ["a process"]]
+
+
+def process_name(pid: str) -> str:
+    """Return the name of a process, for people."""
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+            return f"the process `{file.read().strip()}`"
+    except OSError:
+        return "a process"
 
 
 def tracing() -> list[str]:
@@ -189,11 +198,19 @@ def left_in(temporary: str) -> list[str]:
     return [f"collection left `{names[0]}` in the folder for temporary files"] if names else []
 
 
-def threads_after_fork(fork: Callable[[], int] = os.fork) -> int:
+def thread_names() -> str:
+    """Return the names of the threads that `threading` knows, in brackets."""
+    names = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
+    return f" ({', '.join(names[:MOST_NAMED])})" if names else ""
+
+
+def threads_after_fork() -> int:
     """Return how many threads are alive after a fork; those that end themselves before one are gone by then."""
     if len(os.listdir(TASKS)) > 1:
-        pid = fork()
-        if pid == 0:
-            os._exit(0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python 3.12 warns of what we want to find out
+            pid = os.fork()
+            if pid == 0:
+                os._exit(0)
         os.waitpid(pid, 0)
     return len(os.listdir(TASKS))

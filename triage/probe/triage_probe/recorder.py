@@ -72,10 +72,6 @@ class Recorder:
         """Return the descriptors that are ours."""
         return [self._wire.fileno(), *(self._crash.descriptors() if self._crash is not None else ())]
 
-    def stderr_copies(self) -> list[int]:
-        """Return the descriptors of ours that stand for standard error."""
-        return [self._crash.stderr] if self._crash is not None else []
-
     def before_fork(self) -> None:
         """In a server: the next child is a trial, and a crash of it belongs in our file."""
         if self._crash is not None:

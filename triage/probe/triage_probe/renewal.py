@@ -1,7 +1,8 @@
 """What a forked child has of its own besides its memory: standard output, the files of pytest's capture, hypothesis' seed.
 
-Folders need no renewal: a server runs one child at a time, in the server's own TMPDIR and cache, emptied after each; so what a
-module derived from them at import stays true.
+Folders need no renewal: a server runs one child at a time, in the server's own TMPDIR and cache, put back after each; so what a
+module derived from them at import stays true. Nor are pytest's capture and its streams made anew: a module may have kept
+them (a log handler, a default argument). They stay the same objects, and their files are emptied.
 
 PYTEST_DONT_REWRITE
 """
@@ -10,78 +11,67 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pytest
 
 
-def redirect(config: pytest.Config, out: int, err: int, *copies: int) -> None:
-    """End pytest's capture and make two descriptors standard output and error; `copies` are descriptors that stand for standard error."""
-    stop_capture(config)
-    os.dup2(out, 1)
-    os.dup2(err, 2)
-    for fd in copies:
-        os.dup2(err, fd, inheritable=False)
-    try:
-        from _pytest.faulthandler import fault_handler_stderr_fd_key as key  # noqa: PLC0415 - a file before pytest 7.4
-    except ImportError:
-        pass
-    else:
-        stash: Any = config.stash
-        if key in stash:  # where pytest's timer writes the stacks of a test that takes long
-            os.dup2(err, stash[key], inheritable=False)
-
-
-def stop_capture(config: pytest.Config) -> None:
-    """End pytest's capture, and write what is buffered, which every child would write once more."""
+def release_output(config: pytest.Config) -> None:
+    """Write what is buffered or captured and not written yet: every child would do so once more."""
     manager: Any = config.pluginmanager.get_plugin("capturemanager")
-    if manager is not None:
-        manager.stop_global_capturing()
-    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
-        try:
-            stream.flush()  # type: ignore[union-attr]
-        except Exception:  # noqa: BLE001, S112 - the target may have put anything there
-            continue
-
-
-def start_capture(config: pytest.Config) -> None:
-    """Capture anew, to files of its own; suspended, as it is between collection and the first test."""
-    manager: Any = config.pluginmanager.get_plugin("capturemanager")
-    if manager is not None:
-        manager.start_global_capturing()
+    if manager is not None and manager.is_globally_capturing():
         manager.suspend_global_capture()
+        for stream, text in zip((sys.stdout, sys.stderr), manager.read_global_capture()):
+            with suppress(Exception):
+                stream.write(text)
+    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+        with suppress(Exception):  # the target may have put anything there
+            stream.flush()  # type: ignore[union-attr]
+
+
+def redirect(now: dict[int, Any], replacements: dict[Any, int]) -> None:
+    """Replace what descriptors refer to, wherever there is a copy of them (pytest and the probe keep some).
+
+    `now` has what each descriptor refers to; `replacements` go from what a descriptor refers to, to another.
+    """
+    for number, what in now.items():
+        if what in replacements:
+            os.dup2(replacements[what], number, inheritable=os.get_inheritable(number))
 
 
 def capture_files(config: pytest.Config) -> list[int]:
-    """Return the descriptors of the files that pytest captures to."""
+    """Return the descriptors of the files that pytest captures to, which children share."""
     manager: Any = config.pluginmanager.get_plugin("capturemanager")
     captures: Any = getattr(manager, "_global_capturing", None)
     found = []
     for name in ("out", "err"):
         capture: Any = getattr(captures, name, None)
-        try:
+        with suppress(AttributeError, OSError, ValueError):  # none, or in memory
             found.append(capture.tmpfile.fileno())
-        except (AttributeError, OSError, ValueError):  # none, or in memory
-            continue
     return found
 
 
-def are_fresh(files: list[int], *, stat: Any = os.fstat, seek: Any = os.lseek) -> bool:
-    """Whether the files of pytest's capture, which the last child wrote to, are empty and at their beginning."""
-    return not any(stat(fd).st_size or seek(fd, 0, os.SEEK_CUR) for fd in files)
+def empty(files: list[int]) -> None:
+    """Empty the files of pytest's capture of what a child that died has left in them."""
+    for fd in files:
+        if os.fstat(fd).st_size or os.lseek(fd, 0, os.SEEK_CUR):
+            os.ftruncate(fd, 0)
+            os.lseek(fd, 0, os.SEEK_SET)
 
 
 def unfit(config: pytest.Config) -> list[str]:
     """Say what of pytest's own state, made before the fork, children would share."""
     factory: Any = getattr(config, "_tmp_path_factory", None)
-    if factory is not None and factory._basetemp is not None:  # noqa: SLF001
+    if factory is not None and factory._basetemp is not None:  # noqa: SLF001 - there is no public way
         return ["collection made pytest's base temporary folder"]
     return []
 
 
-def seed_hypothesis(seed: int) -> None:
+def seed_hypothesis(seed: object) -> None:
     """Do what `--hypothesis-seed` does."""
-    core: Any = sys.modules.get("hypothesis.core")
-    if core is not None:
+    if "_hypothesis_pytestplugin" in sys.modules or "hypothesis.core" in sys.modules:
+        core: Any = import_module("hypothesis.core")
         core.global_force_seed = seed

@@ -7,16 +7,19 @@ PYTEST_DONT_REWRITE
 
 from __future__ import annotations
 
-import importlib
+import fcntl
 import json
 import os
+import resource
 import sys
+from contextlib import suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from . import renewal
-from .forkable import Watch
+from .forkable import Watch, descriptors
 from .generators import Generators
 from .wire import HIGH
 
@@ -74,18 +77,19 @@ class Server:
     def _prepare(self, session: pytest.Session) -> None:
         """Make the process ready to be forked, and say what speaks against it."""
         self._items = {item.nodeid: item for item in session.items}
-        renewal.redirect(session.config, self._out, self._err, *self._recorder.stderr_copies())
+        renewal.release_output(session.config)
+        before = self._watch.before
+        renewal.redirect(descriptors(), {before[1]: self._out, before[2]: self._err})
         sys.path.insert(0, self._plugins)
         try:
             for name in ("rng_seed", "repeat"):
-                importlib.import_module(f"{LEVELS}.{name}")
+                import_module(f"{LEVELS}.{name}")
         finally:
             if self._plugins in sys.path:
                 sys.path.remove(self._plugins)
-        own = (self._requests, self._answers, self._out, self._err, *self._recorder.descriptors())
-        reasons = self._watch.reasons(own, self._temporary) + renewal.unfit(session.config)
-        renewal.start_capture(session.config)
         self._captures = renewal.capture_files(session.config)
+        own = (*self._recorder.descriptors(), *self._captures)
+        reasons = self._watch.reasons(own, self._temporary) + renewal.unfit(session.config)
         self._answer({"ready": reasons, "seeded": self._generators.look(), "items": len(self._items)})
 
     def _next_line(self) -> bytes:
@@ -108,6 +112,7 @@ class Server:
         if missing:
             self._answer({"refused": f"`{missing[0]}` was not collected"})
             return
+        renewal.empty(self._captures)
         self._recorder.before_fork()
         try:
             pid = self._fork()
@@ -115,19 +120,18 @@ class Server:
             self._answer({"refused": f"no process could be forked: {error.strerror}"})
             return
         if pid == 0:
-            self._exit(self._child(session, request))
+            status = INTERNAL_ERROR
+            try:
+                status = self._child(session, request)
+            finally:
+                self._exit(status)
         # What is written here while the child lives must be copied first, page by page: so little is done, and without frames.
         _, status, usage = self._wait(pid, 0)
         self._recorder.after_fork()
         others = "true" if self._has_children() else "false"
-        text = '{"status":%d,"cpu":%.6f,"rss":%d,"others":%s}\n' % (
-            status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss, others
-        )  # fmt: skip
+        cpu = usage.ru_utime + usage.ru_stime
+        text = f'{{"status":{status},"cpu":{cpu:.6f},"rss":{usage.ru_maxrss},"others":{others}}}\n'
         self._write(self._answers, text.encode())
-        if not renewal.are_fresh(self._captures):
-            renewal.stop_capture(session.config)
-            renewal.start_capture(session.config)
-            self._captures = renewal.capture_files(session.config)
 
     def _has_children(self) -> bool:
         """Whether anything that a child had started is left: this process is a subreaper, so it is our child now."""
@@ -139,12 +143,12 @@ class Server:
 
     def _reap(self) -> bool:
         """Take in the ends of whatever has ended, and say whether anything is left."""
-        while True:
-            try:
-                if self._wait(-1, os.WNOHANG)[0] == 0:
-                    return True
-            except ChildProcessError:
-                return False
+        try:
+            while self._wait(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return False
+        return True
 
     # -- in the child -----------------------------------------------------------------------------------------------
 
@@ -165,16 +169,12 @@ class Server:
             self._recorder.fault("server", error)
         self._recorder.session_end(status)
         for stream in (sys.stdout, sys.stderr):
-            try:
+            with suppress(Exception):  # the target may have put anything there
                 stream.flush()
-            except Exception:  # noqa: BLE001, S110 - the target may have put anything there
-                pass
         return status
 
     def _become_trial(self, session: pytest.Session, request: dict[str, Any]) -> None:
         if request.get("memory"):
-            import resource  # noqa: PLC0415
-
             resource.setrlimit(resource.RLIMIT_AS, (request["memory"], request["memory"]))
         self._generators.renew()
         if request.get("hypothesis_seed") is not None:
@@ -226,12 +226,10 @@ def run_items(session: pytest.Session) -> None:
 
 def high(fd: int) -> int:
     """Move a descriptor to a high number, out of the way of what the target opens."""
-    import fcntl  # noqa: PLC0415
-
     try:
         moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, HIGH)
     except OSError:
-        os.set_inheritable(fd, False)  # noqa: FBT003
+        os.set_inheritable(fd, False)  # noqa: FBT003 - it has no name
         return fd
     os.close(fd)
     return moved
