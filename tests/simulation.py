@@ -9,14 +9,14 @@ from typing import ClassVar
 
 from triage.experiment.bench import Limits
 from triage.experiment.planner import Planner
-from triage.factors.base import Factor, Search, arm_of
+from triage.factors.base import Factor, Forks, Search, arm_of
 from triage.factors.repeat import Repeat
-from triage.model.arm import Arm, Level
+from triage.model.arm import Arm, Depth, Level
 from triage.model.observation import ANY, Observation, Request
 from triage.model.trial import Stage
 
-SECONDS = 0.35
-"""Price of a simulated cold trial."""
+SECONDS, FORKED_SECONDS = 0.35, 0.012
+"""Price of a simulated cold trial, or of a process that is then forked, and of a forked trial."""
 BUDGET = 120.0
 KEY = "simulated"
 
@@ -38,10 +38,12 @@ class HashSeed(Seeds):
 
 class RngSeed(Seeds):
     name: ClassVar[str] = "rng_seed"
+    forks: ClassVar[Forks] = Forks.CHILD
 
 
 class Order(Factor):
     name: ClassVar[str] = "order"
+    forks: ClassVar[Forks] = Forks.CHILD
 
     @property
     def home(self) -> Level:
@@ -92,13 +94,17 @@ def simulate(
     budget: float = BUDGET,
     trials: int | None = None,
     watch: Callable[[Request], None] = lambda _: None,
+    *,
+    forking: bool = False,
+    cold: float = SECONDS,
 ) -> Planner:
-    """Run one experiment and return its planner; `watch` sees every request."""
+    """Run one experiment and return its planner; `watch` sees every request, `cold` is the price of a cold trial in seconds."""
     rng = Random(seed)
     now = 0.0
     nothing: object = None
     factors: list[Factor] = [Order(nothing), SimulatedRepeat(), HashSeed(nothing), RngSeed(nothing), Python(nothing)]  # type: ignore[arg-type]
-    planner = Planner(factors, Limits(budget, trials), Random(seed + 1), lambda: now)
+    planner = Planner(factors, Limits(budget, trials), Random(seed + 1), lambda: now, forking=forking)
+    servers: dict[tuple[int, str], tuple[int, float]] = {}
     plan = planner.run()
     observation: Observation | None = None
     while True:
@@ -106,17 +112,29 @@ def simulate(
             request = next(plan) if observation is None else plan.send(observation)
         except StopIteration:
             return planner
-        now += SECONDS
+        seconds, start, cluster, process = cold, 0.0, None, rng.random()
+        if request.arm.depth is Depth.FORKED:
+            level = request.arm.level("python")
+            server = (request.generation, level.value if level else "")
+            start = 0.0 if server in servers else cold
+            cluster, process = servers.setdefault(server, (len(servers), process))
+            seconds = start + FORKED_SECONDS
+        now += seconds
         watch(request)
         repeat = request.arm.level("repeat")
         failed_at = None
-        process = rng.random()
         for index in range(1, (int(repeat.value) if repeat else 1) + 1):
             if rng.random() < rate(request.arm, now, index, process):
                 failed_at = index
                 break
         key = ANY if request.stage is Stage.PLAIN else KEY
-        observation = Observation(signature=key if failed_at else None, index=failed_at, seconds=SECONDS)
+        observation = Observation(
+            signature=key if failed_at else None,
+            index=failed_at,
+            seconds=seconds,
+            start_seconds=start,
+            cluster=cluster,
+        )
 
 
 def constant(p: float) -> Rate:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from triage.classify.wording import at_level, bound, counted, level_of, of
-from triage.model.arm import Arm
+from triage.classify.wording import at_level, bound, bounds, counted, level_of, of
+from triage.model.arm import Arm, Depth
 from triage.model.claim import ArmCount, Claim, Study
 from triage.model.trial import Stage, Trial
 from triage.model.verdict import Evidence, Rate, Reproduction
 from triage.stats.exact import fisher_two_sided
-from triage.stats.intervals import clopper_pearson
 
 CONTRADICTION = 0.01
 """Two-sided p at which runs without the probe are held to differ from those with it."""
@@ -54,8 +53,8 @@ def standing(claims: Iterable[Claim], trials: Sequence[Trial]) -> tuple[Claim, .
 
 
 def rate(count: ArmCount) -> Rate:
-    """Return a count with its exact 95% interval."""
-    low, high = clopper_pearson(count.failed, count.trials)
+    """Return a count with its 95% interval (see `bounds`)."""
+    low, high = bounds(count)
     return Rate(arm=count.arm.label, failed=count.failed, trials=count.trials, low=low, high=high)
 
 
@@ -112,8 +111,9 @@ def plain_evidence(claim: Claim) -> Evidence | None:
 def tried(study: Study) -> list[Evidence]:
     """Return one piece of evidence for the baseline and for each factor that was varied, with the bound of every arm."""
     pieces = []
-    for factor in dict.fromkeys(_factor(count.arm) for count in study.total if count.trials):
-        counts = [count for count in study.total if _factor(count.arm) == factor and count.trials]
+    cold = [count for count in study.total if count.trials and count.arm.depth is Depth.COLD]
+    for factor in dict.fromkeys(_factor(count.arm) for count in cold):
+        counts = [count for count in cold if _factor(count.arm) == factor]
         together = ArmCount(counts[0].arm, sum(count.failed for count in counts), sum(count.trials for count in counts))
         name = f"`{factor}` ({counted(len(counts), 'level')})" if factor else "the user's own command"
         statement = f"{name}: {of(together)} trials failed, at 95 % confidence {bound(together)} of runs"

@@ -22,6 +22,7 @@ from triage.classify.evidence import (
     reproduction,
     standing,
 )
+from triage.classify.forked import forked_evidence, is_forked, only_forked
 from triage.classify.ranking import hypotheses
 from triage.classify.roles import Roles
 from triage.classify.stable import hiding, stable_fail, stable_pass
@@ -43,7 +44,8 @@ def classify(
     `root` is the absolute path of the project's root folder, `trials` everything that was run for the target (controls
     are left out here), `study` what the planner counted of them.
     """
-    own = [trial for trial in trials if trial.stage is not Stage.CONTROL]
+    everything = [trial for trial in trials if trial.stage is not Stage.CONTROL]
+    own = [trial for trial in everything if not is_forked(trial)]  # no verdict rests on forked trials
     counted_trials = [trial for trial in own if trial.is_evidence]
     probed = [trial for trial in counted_trials if trial.stage is not Stage.PLAIN]
     groups: dict[Signature, list[Trial]] = {}
@@ -51,10 +53,13 @@ def classify(
         signature = signature_of(trial, root)
         if signature is not None:
             groups.setdefault(signature, []).append(trial)
-    left_out = _left_out(own)
+    forked = _forked_alone(everything, groups, root)
+    left_out = _left_out(everything)
     killed = sum(trial.outcome is Outcome.KILLED for trial in own)
     if not counted_trials:
         findings = [_nothing(own)]
+    elif not groups and forked:
+        findings = []
     elif not groups:
         plain = [trial for trial in counted_trials if trial.is_failure]
         findings = [
@@ -66,8 +71,7 @@ def classify(
         ranked = sorted(groups.items(), key=_gravity)
         findings = []
         for signature, failures in ranked:
-            known = next((one for one in study.studies if one.signature == signature.key), None)
-            known = known or SignatureStudy(signature=signature.key)
+            known = _known(study, signature)
             case = Case(
                 target=target,
                 signature=signature,
@@ -84,7 +88,27 @@ def classify(
             else:
                 findings.append(_finding(case, known, study, counted_trials, proposal or _undetermined(case)))
         findings.sort(key=lambda finding: VERDICT_GRAVITY.index(finding.verdict))
+    findings += [only_forked(one, failures, _known(study, one), study) for one, failures in forked]
     return tuple(_with(finding, left_out) for finding in findings)
+
+
+def _known(study: Study, signature: Signature) -> SignatureStudy:
+    known = next((one for one in study.studies if one.signature == signature.key), None)
+    return known or SignatureStudy(signature=signature.key)
+
+
+def _forked_alone(
+    trials: Sequence[Trial], seen: dict[Signature, list[Trial]], root: str
+) -> list[tuple[Signature, list[Trial]]]:
+    """Return the signatures that forked trials alone have shown, gravest first."""
+    keys = {signature.key for signature in seen}
+    groups: dict[Signature, list[Trial]] = {}
+    for trial in trials:
+        if is_forked(trial) and trial.is_evidence:
+            signature = signature_of(trial, root)
+            if signature is not None and signature.key not in keys:
+                groups.setdefault(signature, []).append(trial)
+    return sorted(groups.items(), key=_gravity)
 
 
 def _gravity(group: tuple[Signature, list[Trial]]) -> tuple[int, int, str]:
@@ -122,7 +146,7 @@ def _finding(case: Case, known: SignatureStudy, study: Study, trials: Sequence[T
         rates=rates(known.arms or _counts(case, trials), known.claims),
         reproduction=reproduction(claim.trigger, trials) if claim else None,
         counterfactual=reproduction(claim.counter, trials) if claim else None,
-        evidence=tuple(_evidence(case, known, trials, proposal)),
+        evidence=tuple(_evidence(case, known, study, trials, proposal)),
         hypotheses=explanations,
         not_established=tuple(_not_established(case, known, study, trials, proposal)),
         next=proposal.next or (explanations[0].missing if explanations else ""),
@@ -148,13 +172,16 @@ def _summary(case: Case, known: SignatureStudy, trials: Sequence[Trial], proposa
     return sentence(text) + "."
 
 
-def _evidence(case: Case, known: SignatureStudy, trials: Sequence[Trial], proposal: Proposal) -> list[Evidence]:
+def _evidence(
+    case: Case, known: SignatureStudy, study: Study, trials: Sequence[Trial], proposal: Proposal
+) -> list[Evidence]:
     found = list(proposal.evidence)
     for claim in known.claims:
         found.append(claim_evidence(claim, trials, stands=claim in case.claims))
         plain = plain_evidence(claim)
         if plain:
             found.append(plain)
+    found += forked_evidence(known.arms, study.unforkable)
     share = f"{len(case.failures)} of {counted(len(_probed(trials)), 'trial')} failed so, over all arms"
     found.append(Evidence(kind="rate", statement=share))
     first = next((trial.failure for trial in case.failures if trial.failure and trial.failure.message), None)

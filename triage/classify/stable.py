@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from triage.classify.case import Case, Facts
 from triage.classify.cause import Proposal
 from triage.classify.evidence import not_varied, rates, tried
-from triage.classify.wording import bound, counted, happening, of
-from triage.model.arm import BASELINE
+from triage.classify.wording import bound, counted, happening, of, percent
+from triage.model.arm import BASELINE, Depth
 from triage.model.claim import ArmCount, Study
 from triage.model.outcome import Outcome
 from triage.model.trial import Trial
@@ -31,6 +31,7 @@ def stable_pass(study: Study, trials: Sequence[Trial], killed: int = 0) -> Findi
     `killed` more were ended by a signal that may have come from anywhere, the target included: with them it is not called stable.
     """
     total = ArmCount(BASELINE, 0, len(trials))
+    forked = sum(count.trials for count in study.total if count.arm.depth is Depth.FORKED)
     own = study.baseline if study.baseline and study.baseline.trials and not study.baseline.failed else None
     enough = len(trials) >= ENOUGH_PASSES
     if own and own.trials < len(trials):
@@ -38,7 +39,8 @@ def stable_pass(study: Study, trials: Sequence[Trial], killed: int = 0) -> Findi
         limit = f"{passed}, so at 95 % confidence it fails in {bound(own)} of runs"
     else:
         limit = f"at 95 % confidence it fails in {bound(total)} of runs under these conditions"
-    summary = f"No failure in {counted(len(trials), 'trial')}; {limit}"
+    beside = f" and {counted(forked, 'forked one')}" if forked else ""
+    summary = f"No failure in {counted(len(trials), 'trial')}{beside}; {limit}"
     why = "" if enough else "; that is too few to call it stable"
     if killed:
         why = (
@@ -56,7 +58,7 @@ def stable_pass(study: Study, trials: Sequence[Trial], killed: int = 0) -> Findi
         strength=Strength.SUPPORTED if enough and upper_bound(0, len(trials)) <= TIGHT else Strength.SUGGESTED,
         summary=f"{summary}{why}.",
         rates=rates(study.total),
-        evidence=(*_marked(trials), *tried(study)),
+        evidence=(*_marked(trials), *tried(study), *_forked(study)),
         not_established=tuple(left_open),
         next=(
             "if it still fails elsewhere, compare that machine's interpreter, packages and order of tests with this one's, or give "
@@ -112,6 +114,25 @@ def stable_fail(
         ),
         next=_next(case, trials),
     )
+
+
+def _forked(study: Study) -> list[Evidence]:
+    """Say what forked trials exclude, and under which assumption."""
+    if study.unforkable:
+        return [Evidence(kind="forked", statement=f"every trial ran in a fresh process: {study.unforkable}")]
+    counts = [count for count in study.total if count.arm.depth is Depth.FORKED and count.trials]
+    trials = sum(count.trials for count in counts)
+    if not trials:
+        return []
+    own = next((count for count in counts if not count.arm.levels), None)
+    statement = f"none of {counted(trials, 'forked trial')} failed"
+    if own is not None:
+        statement += (
+            f"; {own.trials} of them were of the user's own command, from {counted(len(own.clusters), 'process')}: that excludes "
+            f"rates over {percent(upper_bound(0, own.trials))} if every trial decides anew, and over "
+            f"{percent(upper_bound(0, len(own.clusters)))} if something fixed in each process decides"
+        )
+    return [Evidence(kind="forked", statement=statement)]
 
 
 def hiding(facts: Facts, trials: Sequence[Trial]) -> str | None:

@@ -84,7 +84,7 @@ class Progress:
                 self._doing, self._stage = event.doing, event.stage
             case TrialFinished():
                 self._counts, self._seconds = event.counts, event.seconds
-                self._trials += 1
+                self._trials = event.trials
             case Noted(text):
                 self.console.print(f"note: {text}", markup=False, soft_wrap=True)
             case ExperimentFinished():

@@ -30,8 +30,14 @@ class Exhausted(Exception):  # noqa: N818 - it ends a stage, it is no error
 class Bench:
     """The state of one experiment; `doing` says in words what the next trial is for."""
 
-    def __init__(self, factors: list[Factor], limits: Limits, rng: Random, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, factors: list[Factor], limits: Limits, rng: Random, clock: Callable[[], float], *, forking: bool
+    ) -> None:
         self.factors = factors
+        self.forking = forking
+        """Whether trials can be forked at all."""
+        self.generation = 0
+        self._refused: set[Arm] = set()
         self.limits = limits
         self.rng = rng
         self.clock = clock
@@ -43,9 +49,21 @@ class Bench:
         """Ask for one trial and write it down; raises `Exhausted` if there is no room for it."""
         if self.seconds_left() <= 0 or self.trials_left() < 1:
             raise Exhausted
-        seen = yield Request(arm, stage)
+        seen = yield Request(arm, stage, self.generation)
+        if seen.refused:
+            self._refused.add(arm)
+            if not arm.levels:
+                self.forking = False
         self.ledger.add(arm, stage, seen)
         return seen
+
+    def can_fork(self, arm: Arm) -> bool:
+        """Whether forked trials of this arm may be asked for."""
+        return self.forking and arm not in self._refused
+
+    def renew(self) -> None:
+        """Let later forked trials be forks of other processes than those before."""
+        self.generation += 1
 
     def seconds_left(self) -> float:
         """Seconds before the limit."""

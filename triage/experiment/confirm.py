@@ -64,10 +64,14 @@ class Confirm:
         """Contrasts to be claimed, the strongest first; those still open count if they may yet be something."""
         worth = [c for c in self.contrasts if c.state is State.WORTH_A_CLAIM]
         worth += [c for c in self.contrasts if c.state is State.OPEN and c.p_value(self.bench.ledger) <= STANDS_OUT]
+        first: dict[tuple[str, str], Contrast] = {}
+        for contrast in worth:  # looked at in two kinds of trials, a factor is still claimed once
+            first.setdefault((contrast.signature, contrast.factor.name), contrast)
+        worth = list(first.values())
 
         def strength(contrast: Contrast) -> tuple[int, float, float]:
-            first, second = contrast.counts(self.bench.ledger)
-            return -self.gravity(contrast.signature), second.rate - first.rate, contrast.p_value(self.bench.ledger)
+            one, other = contrast.counts(self.bench.ledger)
+            return -self.gravity(contrast.signature), other.rate - one.rate, contrast.p_value(self.bench.ledger)
 
         return sorted(worth, key=strength)
 
@@ -103,7 +107,7 @@ class Confirm:
 
     def _expected(self, contrast: Contrast) -> tuple[float, float]:
         first, second = contrast.counts(self.bench.ledger)
-        low, _ = clopper_pearson(first.failed, first.trials, CAUTION)
+        low, _ = clopper_pearson(*contrast.worth(first), CAUTION)
         return max(min(low, 0.95), second.rate + 0.01), second.rate
 
     def _size(self, contrast: Contrast, alpha: float) -> int:

@@ -1,28 +1,53 @@
-"""Which two levels of a factor to compare, and when looking at them longer is of no use."""
+"""Which two levels of a factor to compare, in fresh processes or in forked ones, and when to stop looking.
+
+Forked trials are cheap, so many more are asked for before anything is given up or taken to be confirmed. Where each level needs a
+process of its own to be forked, whatever that process drew at its start is mixed up with the level: such trials count for no more
+than their clusters are worth.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
 
+from msgspec import Struct
+
 from triage.experiment.ledger import CHOOSING, Ledger
-from triage.factors.base import Factor, arm_of
-from triage.model.arm import Arm, Level
+from triage.factors.base import Factor, Forks, arm_of
+from triage.model.arm import Arm, Depth, Level
 from triage.model.claim import ArmCount
 from triage.model.trial import Stage
+from triage.stats.clusters import effective
 from triage.stats.exact import fisher_greater
 
-GRADUATES = 0.02
-"""Exact p on the focus trials at which a contrast is worth a claim. A choice, not a conclusion: confirm trials are fresh."""
 HOPELESS = 0.35
-EARLY, FEWEST = 2, 4
-"""Focus trials an arm after which a replay that shows nothing is given up, and after which anything else is judged."""
 LOW_RATE = 0.2
-ENOUGH, ENOUGH_AT_LOW_RATE = 8, 100
-"""Focus trials an arm after which a contrast with p over HOPELESS is given up."""
 EXPLAINS = 0.9
 """Difference of rates of a contrast that leaves nothing to be explained."""
-SETTLED, SETTLED_AT_LOW_RATE = 10, 25
+
+
+class Patience(Struct, frozen=True):
+    """How many trials an arm it takes to decide, and how clear it must be."""
+
+    graduates: float
+    """Exact p on the focus trials at which a contrast is worth a claim. A choice, not a conclusion: confirm trials are fresh."""
+    early: int
+    """Trials after which a replay that shows nothing is given up."""
+    fewest: int
+    """Trials after which anything else is judged."""
+    enough: int
+    """Trials after which a contrast with p over HOPELESS is given up."""
+    enough_at_low_rate: int
+    settled: int
+    """Trials from which on a rate is known well enough to fix the number of confirm trials by it."""
+    settled_at_low_rate: int
+
+
+PATIENCE = {
+    Depth.COLD: Patience(0.02, 2, 4, 8, 100, 10, 25),
+    Depth.FORKED: Patience(0.002, 4, 8, 60, 600, 30, 150),
+}
+FEWEST = PATIENCE[Depth.COLD].fewest
 STANDS_OUT = 0.1
 """Exact p up to which a contrast may yet be something."""
 REPLAY_EFFECT = 0.3
@@ -47,52 +72,73 @@ class Contrast:
     signature: str
     trigger: Level | None
     counter: Level | None
+    depth: Depth = Depth.COLD
+    """In which kind of trials it is looked at; it is confirmed in fresh processes alone."""
     state: State = State.OPEN
     tried: list[Level | None] = field(default_factory=list)
     refined: bool = False
 
     @property
     def arms(self) -> tuple[Arm, Arm]:
-        """The trigger's arm and the counter level's."""
+        """The trigger's arm and the counter level's, as they are confirmed."""
         return arm_of(self.trigger), arm_of(self.counter)
+
+    @property
+    def looked_at(self) -> tuple[Arm, Arm]:
+        """The two arms at the depth at which they are looked at."""
+        return arm_of(self.trigger, self.depth), arm_of(self.counter, self.depth)
 
     def counts(self, ledger: Ledger) -> tuple[ArmCount, ArmCount]:
         """Count what may choose: focus trials alone where the level was picked because it had failed."""
         stages = {Stage.FOCUS} if self.factor.home is None else CHOOSING
         screening = not self.refined
-        first = ledger.count(self.factor, self.trigger, self.signature, stages, screening=screening)
-        return first, ledger.count(self.factor, self.counter, self.signature, stages, screening=screening)
+        counts = [
+            ledger.count(self.factor, level, self.signature, stages, screening=screening, depth=self.depth)
+            for level in (self.trigger, self.counter)
+        ]
+        return counts[0], counts[1]
 
     def p_value(self, ledger: Ledger) -> float:
         """Exact one-sided p of what may choose."""
-        first, second = self.counts(ledger)
-        return fisher_greater(first.failed, first.trials, second.failed, second.trials)
+        pairs = [self.worth(count) for count in self.counts(ledger)]
+        return fisher_greater(*pairs[0], *pairs[1])
+
+    def worth(self, count: ArmCount) -> tuple[int, int]:
+        """Return failures and trials, as independent ones."""
+        if self.depth is Depth.COLD or self.factor.forks is Forks.CHILD or not count.clusters:
+            return count.failed, count.trials
+        failed, trials = effective(count.clusters)
+        return round(failed), max(round(trials), round(failed))
 
     def judge(self, ledger: Ledger) -> State:
         """Decide whether to go on looking."""
         first, second = self.counts(ledger)
+        patience = PATIENCE[self.depth]
         fewest = min(first.trials, second.trials)
-        if self.factor.home is None and fewest >= EARLY and first.rate <= second.rate:
+        if self.factor.home is None and fewest >= patience.early and first.rate <= second.rate:
             return State.DROPPED
-        if fewest < FEWEST:
+        if fewest < patience.fewest:
             return State.OPEN
         p_value = self.p_value(ledger)
-        if p_value <= GRADUATES:
-            return State.WORTH_A_CLAIM if fewest >= _settled(first.rate, second.rate) else State.OPEN
+        if p_value <= patience.graduates:
+            return State.WORTH_A_CLAIM if fewest >= _settled(first.rate, second.rate, patience) else State.OPEN
         if self.factor.home is None and first.rate - second.rate < REPLAY_EFFECT:
             return State.DROPPED
-        enough = ENOUGH if max(first.rate, second.rate) >= LOW_RATE else ENOUGH_AT_LOW_RATE
+        low = max(first.rate, second.rate) < LOW_RATE
+        enough = patience.enough_at_low_rate if low else patience.enough
         return State.DROPPED if fewest >= enough and p_value > HOPELESS else State.OPEN
 
 
-def _settled(rate: float, background: float) -> int:
+def _settled(rate: float, background: float, patience: Patience) -> int:
     """Trials an arm from which on its rate is known well enough to fix the number of confirm trials by it."""
     if rate - background >= EXPLAINS:
-        return FEWEST
-    return SETTLED if rate >= 0.5 else SETTLED_AT_LOW_RATE
+        return patience.fewest
+    return patience.settled if rate >= 0.5 else patience.settled_at_low_rate
 
 
-def choose(factor: Factor, signature: str, ledger: Ledger, tried: list[Level | None]) -> Contrast | None:
+def choose(
+    factor: Factor, signature: str, ledger: Ledger, tried: list[Level | None], depth: Depth = Depth.COLD
+) -> Contrast | None:
     """Pick the level that fails most and the one that fails least; None if nothing stands out or nothing is left to try.
 
     `tried` are triggers that were looked at before. A baseline that does not hold the factor still is no level of it.
@@ -103,7 +149,7 @@ def choose(factor: Factor, signature: str, ledger: Ledger, tried: list[Level | N
     counts = {
         level: count
         for level in levels
-        if (count := ledger.count(factor, level, signature, CHOOSING, screening=True)).trials
+        if (count := ledger.count(factor, level, signature, CHOOSING, screening=True, depth=depth)).trials
     }
     failing = [level for level, count in counts.items() if count.failed and level not in tried]
     if factor.one_sided:
@@ -119,7 +165,7 @@ def choose(factor: Factor, signature: str, ledger: Ledger, tried: list[Level | N
         counter = None
     if _guess(counts[trigger]) <= _guess(counts[counter]):
         return None
-    return Contrast(factor, signature, trigger, counter, tried=[*tried, trigger])
+    return Contrast(factor, signature, trigger, counter, depth, tried=[*tried, trigger])
 
 
 def _guess(count: ArmCount) -> float:

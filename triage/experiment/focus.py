@@ -7,8 +7,8 @@ from collections.abc import Callable, Generator
 from triage.experiment.bench import Bench, Trials
 from triage.experiment.contrast import EXPLAINS, FEWEST, STANDS_OUT, Contrast, State, choose
 from triage.experiment.ledger import CHOOSING
-from triage.factors.base import arm_of
-from triage.model.arm import BASELINE, Arm, Level
+from triage.factors.base import Factor, Forks, arm_of
+from triage.model.arm import BASELINE, Arm, Depth, Level
 from triage.model.observation import ANY, Observation, Request
 from triage.model.trial import Stage
 
@@ -21,8 +21,14 @@ PAIRS = 3
 REPLAY_LOSS = 0.3
 """A minimised level that separates the arms by less than this has lost the effect; the level before it is taken."""
 
-CHECKS = 4
+CHECKS = {Depth.COLD: 4, Depth.FORKED: 20}
 """Trials an arm that check whether a minimised level still does it."""
+STEP = {Depth.COLD: 1, Depth.FORKED: 10}
+"""Trials an arm before contrasts are judged again."""
+SEEDS = {Depth.COLD: 1, Depth.FORKED: 5}
+"""Further seeds that are drawn meanwhile."""
+STARTS = 10
+"""A process is forked for about as long as it would take to start so many."""
 
 
 class Focus:
@@ -40,53 +46,84 @@ class Focus:
         )
         signatures = by_weight[:STUDIED]
         self._find_contrasts(signatures)
+        renewed = self.bench.clock()
         while not self.bench.over(FOCUS_SHARE):
             open_ = [contrast for contrast in self.contrasts if contrast.state is State.OPEN]
             if not open_:
                 break
-            arms = [arm for contrast in open_ for arm in contrast.arms] + self._more_seeds()
-            arms = list(dict.fromkeys(arms))
+            wanted = dict.fromkeys(arm for contrast in open_ for arm in contrast.looked_at)
+            arms = [arm for arm in wanted for _ in range(STEP[arm.depth])] + self._more_seeds()
             self.bench.rng.shuffle(arms)
+            if self._worn_out(open_, renewed):
+                self.bench.renew()
+                renewed = self.bench.clock()
             for arm in arms:
                 if self.bench.over(FOCUS_SHARE):
                     break
-                self.bench.doing = f"looking closer at {arm.label}"
-                yield from self.bench.trial(arm, Stage.FOCUS)
+                if arm.depth is Depth.COLD or self.bench.can_fork(arm):
+                    self.bench.doing = f"looking closer at {arm.label}"
+                    yield from self.bench.trial(arm, Stage.FOCUS)
             self._judge(open_)
             self._find_contrasts(signatures)
         yield from self._refine()
 
     def _find_contrasts(self, signatures: list[str]) -> None:
         """Choose a contrast for every signature and factor that has none yet."""
-        have = {(contrast.signature, contrast.factor.name) for contrast in self.contrasts}
+        have = {(contrast.signature, contrast.factor.name, contrast.depth): contrast for contrast in self.contrasts}
         for signature in signatures:
             for factor in self.bench.factors:
-                if (signature, factor.name) not in have:
-                    contrast = choose(factor, signature, self.bench.ledger, [])
-                    if contrast:
-                        self.contrasts.append(contrast)
+                forked = have.get((signature, factor.name, Depth.FORKED))
+                if forked is None and self.bench.forking:
+                    forked = choose(factor, signature, self.bench.ledger, [], Depth.FORKED)
+                    self.contrasts += [forked] if forked else []
+                if (signature, factor.name, Depth.COLD) not in have:
+                    cold = choose(factor, signature, self.bench.ledger, [])
+                    if cold and (forked is None or self._stands_out(cold, forked)):
+                        self.contrasts.append(cold)
+
+    def _stands_out(self, cold: Contrast, forked: Contrast) -> bool:
+        """Whether fresh processes show what forks of one did not, as where the level acts before the fork."""
+        return forked.state is State.DROPPED and cold.p_value(self.bench.ledger) <= STANDS_OUT
+
+    def _worn_out(self, contrasts: list[Contrast], since: float) -> bool:
+        """Whether it is time to fork other processes."""
+        forked = [contrast for contrast in contrasts if contrast.depth is Depth.FORKED]
+        if any(contrast.factor.forks is Forks.SERVER for contrast in forked):
+            return True
+        starts = self.bench.ledger.starts
+        return bool(forked and starts and self.bench.clock() - since > STARTS * sum(starts) / len(starts))
 
     def _more_seeds(self) -> list[Arm]:
         """Draw further levels of factors without a home that have not shown a failing one, unless that is explained."""
         if any(contrast.state is State.WORTH_A_CLAIM for contrast in self.contrasts):
             return []
-        if not self.bench.ledger.tally(BASELINE, ANY, CHOOSING).failed:
+        ledger = self.bench.ledger
+        if not any(ledger.tally(arm, ANY, CHOOSING).failed for arm in (BASELINE, BASELINE.forked)):
             return []
         have = {contrast.factor.name for contrast in self.contrasts}
-        fresh = [
-            factor.fresh(self.bench.rng)
+        return [
+            arm
             for factor in self.bench.factors
             if factor.home is None and factor.name not in have
+            for arm in self._fresh(factor)
         ]
-        return [arm_of(level) for level in fresh if level is not None]
+
+    def _fresh(self, factor: Factor) -> list[Arm]:
+        if factor.forks is Forks.SERVER and self.bench.ledger.varies_within():
+            return []
+        depth = Depth.FORKED if self.bench.forking and factor.forks is Forks.CHILD else Depth.COLD
+        levels = [factor.fresh(self.bench.rng) for _ in range(SEEDS[depth])]
+        return [arm_of(level, depth) for level in levels if level is not None]
 
     def _judge(self, contrasts: list[Contrast]) -> None:
         for contrast in contrasts:
             contrast.state = contrast.judge(self.bench.ledger)
+            if contrast.depth is Depth.FORKED and not all(map(self.bench.can_fork, contrast.looked_at)):
+                contrast.state = State.DROPPED
             if contrast.state is State.OPEN and self._explained(contrast):
                 contrast.state = State.DROPPED
             elif contrast.state is State.DROPPED and len(contrast.tried) < PAIRS:
-                again = choose(contrast.factor, contrast.signature, self.bench.ledger, contrast.tried)
+                again = choose(contrast.factor, contrast.signature, self.bench.ledger, contrast.tried, contrast.depth)
                 if again and again.trigger != contrast.trigger:
                     self.contrasts[self.contrasts.index(contrast)] = again
 
@@ -113,7 +150,7 @@ class Focus:
                 contrast.refined = True
                 continue
             self.bench.doing = f"minimising {arm_of(contrast.trigger or contrast.counter).label}"
-            found = yield from self._search(search)
+            found = yield from self._search(search, contrast.depth)
             if found is None:
                 self.bench.note(
                     contrast.signature,
@@ -127,8 +164,8 @@ class Focus:
             else:
                 contrast.counter = found
             contrast.refined = True
-            for _ in range(CHECKS):
-                for arm in contrast.arms:
+            for _ in range(CHECKS[contrast.depth]):
+                for arm in contrast.looked_at:
                     yield from self.bench.trial(arm, Stage.FOCUS)
             first, second = contrast.counts(self.bench.ledger)
             if first.rate - second.rate < REPLAY_LOSS or first.trials < FEWEST:
@@ -136,14 +173,17 @@ class Focus:
                     contrast.state = State.DROPPED
                 contrast.trigger, contrast.counter = before
 
-    def _search(self, search: Generator[Request, Observation, Level]) -> Generator[Request, Observation, Level | None]:
+    def _search(
+        self, search: Generator[Request, Observation, Level], depth: Depth
+    ) -> Generator[Request, Observation, Level | None]:
         try:
             request = next(search)
             while True:
                 if self.bench.over(REFINE_SHARE):
                     search.close()
                     return None
-                seen = yield from self.bench.trial(request.arm, request.stage)
+                arm = request.arm.forked if depth is Depth.FORKED else request.arm
+                seen = yield from self.bench.trial(arm, request.stage)
                 request = search.send(seen)
         except StopIteration as stop:
             level: Level = stop.value

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
 
 from triage.factors.base import Factor, arm_of
-from triage.model.arm import BASELINE, Arm, Level
+from triage.model.arm import BASELINE, Arm, Depth, Level
 from triage.model.claim import ArmCount
 from triage.model.observation import ANY, Observation
 from triage.model.trial import Stage
@@ -22,26 +22,39 @@ class Ledger:
     def __init__(self) -> None:
         self.seen: dict[Arm, list[tuple[Stage, Observation]]] = {}
         self.trials = 0
-        self.evidence = 0
+        self.evidence: Counter[Depth] = Counter()
+        """Trials that count, by depth, plain ones left out."""
+        self.failed: Counter[Depth] = Counter()
+        """Those of them that failed."""
         self.failures: Counter[str] = Counter()
-        """Failures by signature, plain trials left out."""
+        """Failures by signature."""
+        self.cold_failures: Counter[str] = Counter()
+        """Those in fresh processes."""
         self.spent: defaultdict[str, float] = defaultdict(float)
-        """Seconds by factor; the baseline's under an empty name."""
+        """Seconds of cold trials by factor; the baseline's under an empty name."""
+        self.starts: list[float] = []
+        """What it took to start each process that was forked, in seconds."""
 
     def add(self, arm: Arm, stage: Stage, observation: Observation) -> None:
         """Write down one finished trial."""
         self.seen.setdefault(arm, []).append((stage, observation))
         self.trials += 1
-        self.spent[arm.levels[0].factor if arm.levels else ""] += observation.seconds
+        if observation.start_seconds:
+            self.starts.append(observation.start_seconds)
+        if arm.depth is Depth.COLD:
+            self.spent[arm.levels[0].factor if arm.levels else ""] += observation.seconds
         if observation.evidence and stage in COUNTED:
-            self.evidence += 1
+            self.evidence[arm.depth] += 1
             if observation.signature is not None:
+                self.failed[arm.depth] += 1
                 self.failures[observation.signature] += 1
+                if arm.depth is Depth.COLD:
+                    self.cold_failures[observation.signature] += 1
 
     @property
     def passes(self) -> int:
         """Trials that count and did not fail."""
-        return self.evidence - self.failures.total()
+        return self.evidence.total() - self.failed.total()
 
     def arms(self) -> Iterator[Arm]:
         """Every arm that had a trial."""
@@ -49,7 +62,8 @@ class Ledger:
 
     def levels(self, factor: Factor) -> list[Level]:
         """The levels of `factor` that were tried by themselves, in the order of their first trial."""
-        return [arm.levels[0] for arm in self.seen if len(arm.levels) == 1 and arm.levels[0].factor == factor.name]
+        single = (arm.levels[0] for arm in self.seen if len(arm.levels) == 1 and arm.levels[0].factor == factor.name)
+        return list(dict.fromkeys(single))
 
     def count(
         self,
@@ -59,31 +73,52 @@ class Ledger:
         stages: Collection[Stage],
         *,
         screening: bool = False,
+        depth: Depth = Depth.COLD,
     ) -> ArmCount:
         """Count the events of a factor at a level (None: the baseline), in the sense of that factor."""
         event = factor.screening_event if screening else factor.event
-        failed = trials = 0
-        for stage, observation in self.seen.get(arm_of(level), ()):
+        arm = arm_of(level, depth)
+        clusters: defaultdict[int | None, list[int]] = defaultdict(lambda: [0, 0])
+        for stage, observation in self.seen.get(arm, ()):
             if stage in stages:
                 happened = event(level, observation, signature)
                 if happened is not None:
-                    trials += 1
-                    failed += happened
-        return ArmCount(arm_of(level), failed, trials)
+                    clusters[observation.cluster][0] += happened
+                    clusters[observation.cluster][1] += 1
+        return counted(arm, clusters)
 
     def tally(self, arm: Arm, signature: str, stages: Collection[Stage]) -> ArmCount:
         """Count plain failures of an arm; `ANY` counts every signature."""
-        outcomes = [seen for stage, seen in self.seen.get(arm, ()) if stage in stages and seen.evidence]
-        failed = sum(1 for seen in outcomes if seen.signature is not None and signature in {ANY, seen.signature})
-        return ArmCount(arm, failed, len(outcomes))
+        clusters: defaultdict[int | None, list[int]] = defaultdict(lambda: [0, 0])
+        for stage, seen in self.seen.get(arm, ()):
+            if stage in stages and seen.evidence:
+                clusters[seen.cluster][0] += seen.signature is not None and signature in {ANY, seen.signature}
+                clusters[seen.cluster][1] += 1
+        return counted(arm, clusters)
 
     def price(self, arm: Arm) -> float:
-        """Mean seconds of a trial of this arm; of the dearest arm if it was never tried; 0 before any trial."""
-        seconds = [seen.seconds for _, seen in self.seen.get(arm, ())]
+        """Mean seconds of a trial of this arm, without the start of a process that is forked.
+
+        Of an arm that was never tried: that of the dearest one of the same depth; 0 before any trial.
+        """
+        seconds = [seen.seconds - seen.start_seconds for _, seen in self.seen.get(arm, ()) if not seen.refused]
         if seconds:
             return sum(seconds) / len(seconds)
-        return max((self.price(other) for other in self.seen), default=0.0)
+        known = (other for other in self.seen if other.depth is arm.depth)
+        return max((self.price(other) for other in known), default=0.0)
 
     def baseline_trials(self) -> int:
-        """Trials of the baseline that count."""
+        """Cold trials of the baseline that count."""
         return self.tally(BASELINE, ANY, COUNTED).trials
+
+    def varies_within(self) -> bool:
+        """Whether forks of one process, all at the baseline, both passed and failed: nothing fixed at its start decides."""
+        clusters = self.tally(BASELINE.forked, ANY, COUNTED).clusters
+        return any(0 < failed < trials for failed, trials in clusters)
+
+
+def counted(arm: Arm, clusters: dict[int | None, list[int]]) -> ArmCount:
+    """Add clusters up; those of cold trials, each a process of its own, are not kept apart."""
+    pairs = tuple((failed, trials) for failed, trials in clusters.values())
+    failed, trials = sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
+    return ArmCount(arm, failed, trials, pairs if arm.depth is Depth.FORKED else ())

@@ -1,4 +1,4 @@
-"""Chooses every trial of one experiment: screen, focus, refine, confirm. Sans-IO: yields requests, is sent observations.
+"""Chooses every trial of one experiment: screen, focus, refine, confirm, agreement. Sans-IO: yields requests, is sent observations.
 
 Choosing and concluding are kept apart. Screen and focus trials, which may be stopped early, reordered and reused at will,
 decide only *which* contrasts are confirmed. A contrast is confirmed on fresh trials whose number is fixed before the first of them,
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
+from triage.experiment.agreement import Agreement
 from triage.experiment.bench import Bench, Exhausted, Limits, Trials
 from triage.experiment.confirm import Confirm
 from triage.experiment.contrast import Contrast, State
@@ -32,12 +33,18 @@ class Planner:
         rng: Random,
         clock: Callable[[], float],
         gravity: Callable[[str], int] = lambda _: 0,
+        *,
+        forking: bool = False,
     ) -> None:
-        """`clock` tells the seconds since the experiment began; `gravity` how grave a signature is, larger is graver."""
-        self.bench = Bench(factors, limits, rng, clock)
+        """`clock` tells the seconds since the experiment began; `gravity` how grave a signature is, larger is graver.
+
+        `forking` says whether forked trials may be asked for; they choose and never conclude.
+        """
+        self.bench = Bench(factors, limits, rng, clock, forking=forking)
         self.screen = Screen(self.bench)
         self.focus = Focus(self.bench, gravity)
         self.confirm = Confirm(self.bench, self.focus.contrasts, gravity)
+        self.agreement = Agreement(self.bench)
         self.complete = False
 
     @property
@@ -72,6 +79,7 @@ class Planner:
             if self.ledger.passes and self.ledger.failures:
                 yield from self.focus.run()
                 yield from self.confirm.run()
+            yield from self.agreement.run()
             self.complete = not self._cut_short()
         except Exhausted:
             self._cut_short()
@@ -82,7 +90,9 @@ class Planner:
         left = [c for c in self.contrasts if c.state is State.OPEN and (c.signature, c.factor.name) not in claimed]
         for contrast in left:
             counts = [
-                self.ledger.count(contrast.factor, level, contrast.signature, CHOOSING, screening=True)
+                self.ledger.count(
+                    contrast.factor, level, contrast.signature, CHOOSING, screening=True, depth=contrast.depth
+                )
                 for level in (contrast.trigger, contrast.counter)
             ]
             seen = ", ".join(f"{one.arm.label} failed {one.failed} of {one.trials}" for one in counts)

@@ -1,12 +1,16 @@
-"""Screen: a trial of the baseline and of each factor in turn, in random order, until something stands out or nothing does."""
+"""Screen: a trial of the baseline and of each factor in turn, in random order, until something stands out or nothing does.
+
+Where trials can be forked, a survey of them goes before each of these rounds and takes about as long.
+"""
 
 from __future__ import annotations
 
 from triage.experiment.bench import Bench, Trials
 from triage.experiment.contrast import STANDS_OUT
 from triage.experiment.ledger import CHOOSING
-from triage.factors.base import Factor, arm_of
-from triage.model.arm import BASELINE, Arm, Level
+from triage.experiment.survey import Survey
+from triage.factors.base import Factor, Forks, arm_of
+from triage.model.arm import BASELINE, Arm, Depth, Level
 from triage.model.claim import ArmCount
 from triage.model.observation import ANY
 from triage.model.trial import Stage
@@ -17,10 +21,18 @@ QUIET_TRIALS, QUIET_BASELINE = 200, 100
 """A target that never failed in so many trials, so many of them of the baseline, is left alone: a rate of 3% is excluded."""
 QUIET_LEVEL = 60
 """The same for each level of a factor that is tried in every round; a rate of 5% is excluded."""
+QUIET_FORKED = 1000
+"""Forked trials, beside these, if trials can be forked; a rate of 0.3% is excluded where every trial decides anew."""
+SURVEYED = 20
+"""Failures and passes of forked trials of the baseline, or trials of one process, that are enough."""
+ALIKE = 3
+"""Processes whose forked trials all ended alike, after which more of them are of no use."""
 SOLID_FAILURES = 24
-"""Trials after which a target that never passed is called so."""
-ROUNDS = 8
+"""Cold trials after which a target that never passed is called so."""
+ROUNDS, ROUNDS_WITH_FORKS = 8, 4
 """Rounds of the screen, at least; each has one trial of the baseline and one of each factor."""
+FIRST_SLICE, LONGEST_SLICE = 1.0, 0.04
+"""Seconds of the first survey, and the part of the budget that a later one may take."""
 FAILURES_TO_FOCUS = 3
 SHARE = 0.40
 """Part of the budget by whose end the screen stops."""
@@ -35,12 +47,17 @@ class Screen:
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
+        self._survey = Survey(bench)
         self._upcoming: dict[str, list[Level]] = {factor.name: list(factor.levels()) for factor in bench.factors}
 
     def run(self) -> Trials:
         """Yield the trials of this stage."""
         rounds = 0
+        slice_ = FIRST_SLICE
         while not self._screened(rounds):
+            if self.bench.forking and not self._surveyed():
+                yield from self._survey.run(slice_)
+            began = self.bench.clock()
             arms = self._quiet_round(rounds) if rounds >= ROUNDS and not self.bench.ledger.failures else self._round()
             self.bench.rng.shuffle(arms)
             for arm in arms:
@@ -48,7 +65,23 @@ class Screen:
                     return
                 self.bench.doing = f"screening {arm.label}"
                 yield from self.bench.trial(arm, Stage.SCREEN)
+            slice_ = min(max(FIRST_SLICE, self.bench.clock() - began), LONGEST_SLICE * self.bench.limits.seconds)
             rounds += 1
+
+    def _surveyed(self) -> bool:
+        """Whether more forked trials would tell nothing that is not known by now."""
+        ledger = self.bench.ledger
+        if not ledger.failures:
+            return self._forked_enough()
+        baseline = ledger.tally(BASELINE.forked, ANY, CHOOSING)
+        if min(baseline.failed, baseline.trials - baseline.failed) >= SURVEYED:
+            return True
+        # Every process fails always or never: what decides was fixed before the fork.
+        large = [trials for _, trials in baseline.clusters if trials >= SURVEYED]
+        return bool(baseline.failed) and len(large) >= ALIKE and not ledger.varies_within()
+
+    def _forked_enough(self) -> bool:
+        return not self.bench.forking or self.bench.ledger.evidence[Depth.FORKED] >= QUIET_FORKED
 
     def _round(self) -> list[Arm]:
         """The baseline and every factor."""
@@ -64,13 +97,13 @@ class Screen:
     def _screened(self, rounds: int) -> bool:
         ledger = self.bench.ledger
         if not ledger.failures:
-            enough = ledger.evidence >= QUIET_TRIALS and ledger.baseline_trials() >= QUIET_BASELINE
-            return enough and all(map(self._quiet_enough, self.bench.factors))
+            enough = ledger.evidence[Depth.COLD] >= QUIET_TRIALS and ledger.baseline_trials() >= QUIET_BASELINE
+            return enough and self._forked_enough() and all(map(self._quiet_enough, self.bench.factors))
         if not ledger.passes:
-            return ledger.evidence >= SOLID_FAILURES and rounds >= FAILURES_TO_FOCUS
+            return ledger.evidence[Depth.COLD] >= SOLID_FAILURES and rounds >= FAILURES_TO_FOCUS
         if self.bench.over(SHARE):
             return True
-        if rounds < ROUNDS:
+        if rounds < (ROUNDS_WITH_FORKS if self.bench.forking else ROUNDS):
             return False
         if self._concentrated():
             return True
@@ -89,9 +122,13 @@ class Screen:
         """Whether a factor without a home, such as a seed, showed a failing level, or so many that pass that none is likely."""
         if factor.home is not None:
             return True
-        counts = [self.bench.ledger.tally(arm_of(level), ANY, CHOOSING) for level in self.bench.ledger.levels(factor)]
+        depth = Depth.FORKED if self.bench.forking and factor.forks is Forks.CHILD else Depth.COLD
+        arms = [arm_of(level, depth) for level in self.bench.ledger.levels(factor)]
+        counts = [self.bench.ledger.tally(arm, ANY, CHOOSING) for arm in arms if arm in self.bench.ledger.seen]
         if any(count.failed for count in counts):
             return True
+        if factor.forks is Forks.SERVER and self.bench.ledger.varies_within():
+            return len(counts) >= ROUNDS_WITH_FORKS  # what is fixed in a process does not decide
         everything = self._comparable()
         if not any(tally.failed for tally in everything):
             return len(counts) >= ROUNDS
@@ -99,9 +136,10 @@ class Screen:
         return len(counts) >= trials_to_see(min(rate, 0.99), SEEN)
 
     def _comparable(self) -> list[ArmCount]:
-        """Count every arm in which a trial is one chance to fail."""
+        """Count every arm of cold trials in which a trial is one chance to fail."""
         alike = {factor.name for factor in self.bench.factors if not factor.many_chances}
-        arms = [arm for arm in self.bench.ledger.arms() if not arm.levels or arm.levels[0].factor in alike]
+        cold = [arm for arm in self.bench.ledger.arms() if arm.depth is Depth.COLD]
+        arms = [arm for arm in cold if not arm.levels or arm.levels[0].factor in alike]
         return [self.bench.ledger.tally(arm, ANY, CHOOSING) for arm in arms]
 
     def _quiet_enough(self, factor: Factor) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from enum import Enum
 from pathlib import Path
 from random import Random
 from typing import ClassVar
@@ -10,13 +11,22 @@ from typing import ClassVar
 import msgspec
 from msgspec import Struct
 
-from triage.model.arm import Arm, Level
+from triage.model.arm import Arm, Depth, Level
 from triage.model.invocation import Invocation
 from triage.model.observation import Observation, Request
 from triage.model.project import Interpreter, Item, Project
 
 Search = Generator[Request, Observation, Level]
 """A sub-experiment: yields the trials it wants, is sent what came of them, returns the level it found."""
+
+
+class Forks(Enum):
+    """How a forked trial is brought to a level."""
+
+    CHILD = "child"
+    """By itself: its siblings may be at others, at the price of a fork."""
+    SERVER = "server"
+    """With all its siblings: each level costs the start of a process that is then forked."""
 
 
 class Context(Struct, frozen=True, kw_only=True):
@@ -55,6 +65,7 @@ class Factor:
     """Whether each of its levels is screened in every round, because the user named them one by one."""
     one_sided: ClassVar[bool] = False
     """Whether only a level away from home can be a trigger, because the comparison means nothing the other way round."""
+    forks: ClassVar[Forks] = Forks.SERVER
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -110,9 +121,9 @@ class Factor:
         return Level(factor=self.name, value=str(value), ids=ids)
 
 
-def arm_of(level: Level | None) -> Arm:
+def arm_of(level: Level | None, depth: Depth = Depth.COLD) -> Arm:
     """Return the arm that differs from the baseline by `level` alone."""
-    return Arm() if level is None else Arm((level,))
+    return Arm((), depth) if level is None else Arm((level,), depth)
 
 
 def draw_seed(rng: Random) -> int:

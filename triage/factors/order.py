@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from triage.factors.base import Factor, Search, arm_of, draw_seed, write_order
+from triage.factors.base import Factor, Forks, Search, arm_of, draw_seed, write_order
 from triage.model.arm import Level
 from triage.model.invocation import Invocation
 from triage.model.observation import Observation, Request
@@ -28,6 +28,7 @@ class Order(Factor):
 
     name: ClassVar[str] = "order"
     rank: ClassVar[int] = 10
+    forks: ClassVar[Forks] = Forks.CHILD
 
     def reason(self) -> str | None:
         """Alone in its scope, a test has no order."""

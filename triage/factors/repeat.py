@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from triage.factors.base import Factor, Search, arm_of
+from triage.factors.base import Factor, Forks, Search, arm_of
 from triage.model.arm import Level
 from triage.model.invocation import Invocation
 from triage.model.observation import Observation, Request
@@ -32,6 +32,7 @@ class Repeat(Factor):
 
     name: ClassVar[str] = "repeat"
     rank: ClassVar[int] = 15
+    forks: ClassVar[Forks] = Forks.CHILD
     many_chances: ClassVar[bool] = True
     one_sided: ClassVar[bool] = True
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from triage.factors.base import Factor, draw_seed
+from triage.factors.base import Factor, Forks, draw_seed
 from triage.model.arm import Level
 from triage.model.invocation import Invocation
 
@@ -17,6 +17,7 @@ class RngSeed(Factor):
 
     name: ClassVar[str] = "rng_seed"
     rank: ClassVar[int] = 30
+    forks: ClassVar[Forks] = Forks.CHILD
 
     def fresh(self, rng: Random) -> Level:
         """Draw another seed."""

@@ -17,6 +17,9 @@ class ArmCount(Struct, frozen=True):
     arm: Arm
     failed: int
     trials: int
+    clusters: tuple[tuple[int, int], ...] = ()
+    """Of forked trials: failed and trials of each process that they were forked from; what was drawn at its start, all of its
+    trials share."""
 
     @property
     def rate(self) -> float:
@@ -79,5 +82,7 @@ class Study(Struct, frozen=True, kw_only=True):
     """False if the budget, the user or a signal ended the experiment before it was done."""
     excluded: tuple[tuple[str, str], ...] = ()
     """Factors that were not varied, each with the reason in words for people."""
+    unforkable: str | None = None
+    """Why no trial could be forked; None if they could."""
     baseline: ArmCount | None = None
     """Any failure of the user's own command; None if it had no trial."""

@@ -47,6 +47,8 @@ class TrialFinished(Struct, frozen=True):
     """Any failure, for every arm so far."""
     seconds: float
     """Since the experiment began."""
+    trials: int = 0
+    """How many there were so far: not every forked one is told of."""
 
 
 class Noted(Struct, frozen=True):

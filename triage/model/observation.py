@@ -13,6 +13,8 @@ class Request(Struct, frozen=True):
 
     arm: Arm
     stage: Stage
+    generation: int = 0
+    """Of a forked trial: trials of one generation are forks of one process, those of another are not."""
 
 
 class Observation(Struct, frozen=True):
@@ -25,7 +27,13 @@ class Observation(Struct, frozen=True):
     index: int | None = None
     """Which execution in the process decided the outcome, from 1."""
     seconds: float = 0.0
-    """Wall time that the trial took."""
+    """Wall time that the trial took, with the start of a process to be forked if it needed one."""
+    start_seconds: float = 0.0
+    """The part of it that this start took."""
+    cluster: int | None = None
+    """Of a forked trial: which process it was forked from."""
+    refused: bool = False
+    """Whether it could not be forked, nor can others of its arm."""
 
 
 ANY = "*"

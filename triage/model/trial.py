@@ -81,6 +81,8 @@ class Trial(Struct, frozen=True, kw_only=True):
     probed: bool = True
     started: float = 0.0
     """Seconds since the epoch."""
+    cluster: int | None = None
+    """Of a forked trial: number of the process that it was forked from, whose start all of its trials share."""
     reruns: int = 0
     """Rerun records of pytest-rerunfailures seen for the target."""
 

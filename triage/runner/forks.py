@@ -117,7 +117,7 @@ class ForkServer:
         self._streams = [Stream(fds[name], HEAD_BYTES, TAIL_BYTES) for name in ("out", "err")]
         request = collecting(self.invocation, limit)
         self._close.callback(self._end_strays)
-        serve = {**paths, "plugins": str(self.runner.installation.plugins)}
+        serve = {**paths, "plugins": str(self.runner.installation.levels)}
         environment = self.runner.environment(request, scratch, serve)
         self._supervised = self._close.enter_context(
             Supervised(

@@ -14,6 +14,8 @@ from triage.runner.scratch import new_folder
 
 PROBE_PLUGIN = "triage_probe"
 OWN_FOLDER = ".triage"
+THIRD_PARTY = "site-packages"
+"""The probe's folder bears this name for hypothesis, which draws from the constants of whatever is not third-party code."""
 
 
 class Installation(Struct, frozen=True, kw_only=True):
@@ -21,6 +23,8 @@ class Installation(Struct, frozen=True, kw_only=True):
 
     probe: Path
     """On a probed trial's PYTHONPATH."""
+    levels: Path
+    """Holds the levels plugin for servers of forked trials; apart, as each of the two takes its own folder off `sys.path`."""
     plugins: Path
     """On the PYTHONPATH of a trial that applies levels."""
     bytecode: Path
@@ -42,7 +46,12 @@ def install(root: Path, workdir: Path) -> Installation:
             "folder, and a printed command that needs it works only where it can be written"
         )
         return Installation(
-            probe=placed.probe, plugins=placed.plugins, bytecode=placed.bytecode, notes=(note,), borrowed=borrowed
+            probe=placed.probe,
+            levels=placed.levels,
+            plugins=placed.plugins,
+            bytecode=placed.bytecode,
+            notes=(note,),
+            borrowed=borrowed,
         )
 
 
@@ -52,11 +61,13 @@ def install_below(workdir: Path, plugins: Path) -> Installation:
     for folder in {workdir, plugins.parent}:
         folder.mkdir(parents=True, exist_ok=True)
         write(folder / ".gitignore", b"*\n")
-    copy(source / PROBE_PLUGIN, workdir / "probe" / PROBE_PLUGIN)
+    probe, levels = workdir / "probe" / THIRD_PARTY, workdir / "levels" / THIRD_PARTY
+    copy(source / PROBE_PLUGIN, probe / PROBE_PLUGIN)
+    copy(source / LEVELS_PLUGIN, levels / LEVELS_PLUGIN)
     copy(source / LEVELS_PLUGIN, plugins / LEVELS_PLUGIN)
     bytecode = workdir / "bytecode"
     bytecode.mkdir(exist_ok=True)
-    return Installation(probe=workdir / "probe", plugins=plugins, bytecode=bytecode)
+    return Installation(probe=probe, levels=levels, plugins=plugins, bytecode=bytecode)
 
 
 def copy(source: Traversable, target: Path) -> None:

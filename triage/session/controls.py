@@ -6,6 +6,7 @@ folder of their own, so that only the interpreter, its plugins and the instrumen
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from msgspec import Struct
@@ -17,6 +18,7 @@ from triage.model.outcome import Outcome
 from triage.model.project import Project
 from triage.model.trial import Stage, Trial
 from triage.runner.cold import ColdRunner, Finished, Request
+from triage.runner.forks import ForkPool, UnforkableError, supported
 from triage.runner.installation import write
 from triage.runner.outcome import judge
 from triage.runner.process import ProcessEnd
@@ -113,17 +115,31 @@ class Miss(Struct, frozen=True):
     seen: str
 
 
-def check(project: Project, runner: ColdRunner) -> None:
-    """Run the controls; raise `UnrunnableError` that names those that missed."""
+def check(project: Project, runner: ColdRunner) -> str | None:
+    """Run the controls; raise `UnrunnableError` that names those that missed.
+
+    Returns why forked trials cannot be believed or had here, or None: without them every trial is a fresh process.
+    """
     write_controls(runner.state / FOLDER)
     misses, wall = _together(project, runner)
-    misses += _alone(project, runner, max(0.3, wall))
+    wall = max(0.3, wall)
+    with ThreadPoolExecutor(max_workers=2) as side_by_side:
+        try:
+            forks = side_by_side.submit(_forked, project, runner, wall)  # mostly waits for a hang, as the other does
+            hung = side_by_side.submit(_hang, project, runner, wall)
+            misses += _alone(project, runner)
+            misses += _hung(hung.result())
+            reason = forks.result()
+        except BaseException:
+            runner.cancel()
+            raise
     if misses:
         told = "; ".join(f"`{miss.control}` came out as {miss.seen}, not {miss.expected}" for miss in misses)
         raise UnrunnableError(
             f"the controls missed, so nothing that trials say here can be believed: {told}",
             hint=f"look at the tests in `{runner.state / FOLDER}` and at the plugins of `{project.interpreters[0].path}`",
         )
+    return reason
 
 
 def write_controls(folder: Path) -> None:
@@ -145,20 +161,60 @@ def _together(project: Project, runner: ColdRunner) -> tuple[list[Miss], float]:
     return misses, finished.trial.wall_seconds
 
 
-def _alone(project: Project, runner: ColdRunner, wall: float) -> list[Miss]:
-    misses = []
+def _alone(project: Project, runner: ColdRunner) -> list[Miss]:
     crashed = _run(project, runner, "control_crashes", ["control_crashes"], START_LIMIT).trial
-    hung = _hang(project, runner, wall)
     third = _run(project, runner, "control_third", ["control_third"], START_LIMIT, repeat=REPEATS).trial
-    if crashed.outcome is not Outcome.CRASHED or crashed.signal != "SIGSEGV":
-        misses.append(Miss("control_crashes", "crashed by SIGSEGV", _seen(crashed)))
-    elif not (crashed.failure and crashed.failure.frames):
-        misses.append(Miss("control_crashes", "a crash with its traceback", "a crash without one"))
-    if hung.outcome is not Outcome.HUNG:
-        misses.append(Miss("control_hangs", Outcome.HUNG, _seen(hung)))
-    if third.outcome is not Outcome.FAILED or third.index != 3:
-        misses.append(Miss("control_third", "failed at execution 3", _seen(third)))
-    return misses
+    return _crashed(crashed) + _third(third)
+
+
+def _crashed(trial: Trial) -> list[Miss]:
+    if trial.outcome is not Outcome.CRASHED or trial.signal != "SIGSEGV":
+        return [Miss("control_crashes", "crashed by SIGSEGV", _seen(trial))]
+    if not (trial.failure and trial.failure.frames):
+        return [Miss("control_crashes", "a crash with its traceback", "a crash without one")]
+    return []
+
+
+def _hung(trial: Trial) -> list[Miss]:
+    return [] if trial.outcome is Outcome.HUNG else [Miss("control_hangs", Outcome.HUNG, _seen(trial))]
+
+
+def _third(trial: Trial) -> list[Miss]:
+    if trial.outcome is Outcome.FAILED and trial.index == 3:
+        return []
+    return [Miss("control_third", "failed at execution 3", _seen(trial))]
+
+
+def _forked(project: Project, runner: ColdRunner, wall: float) -> str | None:
+    """Run the controls as forked trials; returns why there can be none, or None."""
+    if reason := supported():
+        return reason
+    around = tuple(f"{FILE}::{name}" for name in (*TOGETHER, "control_crashes", "control_hangs", "control_third"))
+    misses = []
+    with ForkPool(runner) as pool:
+
+        def run(name: str, limit: float = START_LIMIT, repeat: int = 1) -> Finished:
+            request = _request(project, runner, name, [name], limit, repeat)
+            return pool.run(request, _ids(runner, around))[0]
+
+        try:
+            for name, expected in TOGETHER.items():
+                finished = run(name)
+                if finished.trial.outcome is not expected:
+                    misses.append(Miss(name, expected, _seen(finished.trial)))
+                if len(finished.leftovers) != (name == "control_leaks"):
+                    misses.append(Miss(name, "its own processes left over alone", f"{len(finished.leftovers)}"))
+            misses += _crashed(run("control_crashes").trial)
+            misses += _third(run("control_third", repeat=REPEATS).trial)
+            for margin in HANG_MARGINS:
+                hung = run("control_hangs", margin * wall + 1).trial
+                if hung.outcome is Outcome.HUNG:
+                    break
+            misses += _hung(hung)
+        except UnforkableError as error:
+            return f"the controls could not be forked: {error.message}"
+    told = "; ".join(f"`{miss.control}` came out as {miss.seen}, not {miss.expected}" for miss in misses)
+    return f"the controls missed in forked trials: {told}" if told else None
 
 
 def _hang(project: Project, runner: ColdRunner, wall: float) -> Trial:
@@ -172,25 +228,30 @@ def _hang(project: Project, runner: ColdRunner, wall: float) -> Trial:
 def _run(
     project: Project, runner: ColdRunner, target: str, names: list[str], limit: float, repeat: int = 1
 ) -> Finished:
+    return runner.run(_request(project, runner, target, names, limit, repeat))
+
+
+def _request(project: Project, runner: ColdRunner, target: str, names: list[str], limit: float, repeat: int) -> Request:
     levels = tuple(level for level in project.levels if level.startswith("without="))
     folder = runner.state / FOLDER
-    ids = tuple(f"{folder / FILE}::{name}" for name in names)
-    return runner.run(
-        Request(
-            invocation=Invocation(
-                root=project.root,
-                python=project.interpreters[0].path,
-                node_ids=ids,
-                options=("-c", str(folder / "pytest.ini"), "--rootdir", str(folder)),
-                levels=(*levels, *([f"repeat={repeat}"] if repeat > 1 else [])),
-            ),
-            target=f"{FILE}::{target}",
-            arm=BASELINE,
-            stage=Stage.CONTROL,
-            limit=limit,
-            repeat=repeat,
-        )
+    return Request(
+        invocation=Invocation(
+            root=project.root,
+            python=project.interpreters[0].path,
+            node_ids=_ids(runner, tuple(f"{FILE}::{name}" for name in names)),
+            options=("-c", str(folder / "pytest.ini"), "--rootdir", str(folder)),
+            levels=(*levels, *([f"repeat={repeat}"] if repeat > 1 else [])),
+        ),
+        target=f"{FILE}::{target}",
+        arm=BASELINE,
+        stage=Stage.CONTROL,
+        limit=limit,
+        repeat=repeat,
     )
+
+
+def _ids(runner: ColdRunner, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(str(runner.state / FOLDER / name) for name in names)
 
 
 def _seen(trial: Trial) -> str:

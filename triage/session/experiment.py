@@ -17,7 +17,7 @@ from triage.experiment.ledger import COUNTED
 from triage.experiment.planner import Planner
 from triage.factors.base import Context, Factor
 from triage.factors.registry import factors
-from triage.model.arm import BASELINE, Arm
+from triage.model.arm import BASELINE, Arm, Depth, Level
 from triage.model.claim import ArmCount, SignatureStudy, Study
 from triage.model.events import EventSink, ExperimentFinished, TrialFinished, TrialStarted
 from triage.model.invocation import Invocation, relative_to
@@ -29,7 +29,9 @@ from triage.model.signature import Signature, signature_of
 from triage.model.trial import Stage, Trial
 from triage.model.verdict import Environment, Finding, Report, Strength, Verdict
 from triage.runner.cold import ColdRunner, Request
+from triage.runner.forks import UnforkableError
 from triage.runner.wire import Facts as Seen
+from triage.session.forking import Forking
 from triage.session.limits import Limits
 from triage.session.options import RunOptions
 from triage.session.prepare import Prepared
@@ -43,6 +45,12 @@ SHORTEST_LIMIT = 2.0
 """Seconds that a trial gets at least, also when the budget is all but used up."""
 FIRST_SHARE = 0.2
 """Part of the budget that the first trial with other tests before the target may take: a suite may last for hours."""
+FEW = "`--trials` bounds their number, and a fresh process tells most"
+"""Why trials are not forked where their number is what is scarce."""
+SHOWN_EVERY = 0.2
+"""Seconds between two forked trials that listeners are told of."""
+FEWEST_SHOWN = 10
+"""Forked trials from which on an arm has a line of its own among the rates."""
 MOST_BROKEN = 5
 """Broken trials in a row after which the instrument is given up."""
 
@@ -68,8 +76,10 @@ class Experiment:
         history: History,
         sink: EventSink,
         spent: float = 0.0,
+        unforkable: str | None = None,
     ) -> None:
-        """`spent` are seconds of the budget that preparing for this target has taken already."""
+        """`spent` are seconds of the budget that preparing took; `unforkable` is why no trial can be forked, None if they can."""
+        self.unforkable = unforkable if options.trials is None else FEW
         self.project = prepared.project
         self.target = target
         self.options = options
@@ -83,6 +93,8 @@ class Experiment:
         self.limits = Limits()
         self.facts = Facts()
         self.planner: Planner | None = None
+        self.forking: Forking | None = None
+        self._shown = 0.0
         self.excluded: list[tuple[str, str]] = []
         self.id = self.record.start(target, self.project)
 
@@ -91,6 +103,13 @@ class Experiment:
     def run(self) -> None:
         """Run trials until the planner has enough or the limits are reached; raises `UnfitError` or `KeyboardInterrupt`."""
         scout = self._scout()
+        self.forking = forking = Forking(
+            self.runner,
+            self.target,
+            self.project.scope,
+            scout.wall_seconds,
+            self.unforkable,
+        )
         planner = self.planner = Planner(
             self._factors(scout),
             PlanLimits(
@@ -99,12 +118,16 @@ class Experiment:
             random.Random(self.seed),
             self.clock,
             self._gravity,
+            forking=forking.reason is None,
         )
         plan = planner.run()
         broken = 0
         try:
             wanted = next(plan)
             while True:
+                if wanted.arm.depth is Depth.FORKED:
+                    wanted = plan.send(self._forked(forking, wanted, planner.doing))
+                    continue
                 trial = self._trial(wanted, planner.doing)
                 broken = broken + 1 if trial.outcome is Outcome.BROKEN else 0
                 if broken >= MOST_BROKEN:
@@ -116,6 +139,7 @@ class Experiment:
             return
         finally:
             plan.close()
+            forking.close()
 
     def clock(self) -> float:
         """Seconds since the experiment began."""
@@ -173,26 +197,55 @@ class Experiment:
             result = self._by_name[level.factor].apply(level, result)
         return result
 
-    def _trial(self, wanted: Wanted, doing: str, *, facts: bool = False) -> Trial:
+    def _request(self, wanted: Wanted, affordable: float, *, facts: bool = False) -> Request:
         arm = wanted.arm
         repeat = arm.level("repeat")
-        natural = self.limits.of(arm)
-        affordable = max(self.options.budget - self.clock(), SHORTEST_LIMIT)
-        if any(level.ids for level in arm.levels) and not self.limits.knows(arm):
-            affordable = min(affordable, max(FIRST_SHARE * self.options.budget, SHORTEST_LIMIT))
-        self.sink(TrialStarted(arm, wanted.stage, doing))
-        finished = self.runner.run(
-            Request(
-                invocation=self.invocation(arm),
-                target=self.target.id,
-                arm=arm,
-                stage=wanted.stage,
-                limit=min(natural, affordable),
-                probed=wanted.stage is not Stage.PLAIN,
-                facts=facts,
-                repeat=int(repeat.value) if repeat else 1,
-            )
+        return Request(
+            invocation=self.invocation(arm),
+            target=self.target.id,
+            arm=arm,
+            stage=wanted.stage,
+            limit=min(self.limits.of(arm), affordable),
+            probed=wanted.stage is not Stage.PLAIN,
+            facts=facts,
+            repeat=int(repeat.value) if repeat else 1,
         )
+
+    def _affordable(self, arm: Arm) -> float:
+        """Return the seconds that the budget allows for a trial."""
+        left = max(self.options.budget - self.clock(), SHORTEST_LIMIT)
+        if any(level.ids for level in arm.levels) and not self.limits.knows(arm):
+            left = min(left, max(FIRST_SHARE * self.options.budget, SHORTEST_LIMIT))
+        return left
+
+    def _forked(self, forking: Forking, wanted: Wanted, doing: str) -> Observation:
+        """Run a forked trial; listeners are told of one now and then."""
+        affordable = self._affordable(wanted.arm)
+        natural = self.limits.of(wanted.arm)
+        began = self.clock()
+        try:
+            finished, start = forking.run(self._request(wanted, affordable), wanted.generation)
+        except UnforkableError:
+            return Observation(evidence=False, refused=True, seconds=self.clock() - began)
+        trial = self._checked(replace(finished.trial, number=len(self.trials) + 1))
+        if finished.end.limit_hit and affordable < natural:
+            trial = replace(trial, outcome=Outcome.BROKEN, reason="the budget ended", failure=None)
+        self.trials.append(trial)
+        self.limits.learn(trial)
+        self.record.add(trial)
+        if self.clock() - self._shown > SHOWN_EVERY:
+            self._shown = self.clock()
+            self.sink(TrialStarted(wanted.arm, wanted.stage, doing))
+            self.sink(TrialFinished(trial, self._totals(), self.clock(), len(self.trials)))
+        seen = self._observe(trial)
+        return replace(seen, seconds=self.clock() - began, start_seconds=start, cluster=trial.cluster)
+
+    def _trial(self, wanted: Wanted, doing: str, *, facts: bool = False) -> Trial:
+        arm = wanted.arm
+        natural = self.limits.of(arm)
+        affordable = self._affordable(arm)
+        self.sink(TrialStarted(arm, wanted.stage, doing))
+        finished = self.runner.run(self._request(wanted, affordable, facts=facts))
         trial = replace(finished.trial, number=len(self.trials) + 1)
         if finished.end.limit_hit and affordable < natural:
             reason = f"it took longer than the {affordable:.0f} s that the budget allows for it"
@@ -204,7 +257,7 @@ class Experiment:
         self.trials.append(trial)
         self.limits.learn(trial)
         self.record.add(trial)
-        self.sink(TrialFinished(trial, self._totals(), self.clock()))
+        self.sink(TrialFinished(trial, self._totals(), self.clock(), len(self.trials)))
         return trial
 
     def _checked(self, trial: Trial) -> Trial:
@@ -267,7 +320,7 @@ class Experiment:
                 SignatureStudy(
                     signature=key,
                     claims=tuple(planner.claims.get(key, ())),
-                    arms=tuple(ledger.tally(arm, key, COUNTED - {Stage.CONFIRM}) for arm in ledger.arms()),
+                    arms=merged(ledger.tally(arm, key, COUNTED - {Stage.CONFIRM}) for arm in ledger.arms()),
                     note=planner.notes.get(key, ""),
                 )
                 for key in ledger.failures
@@ -276,6 +329,7 @@ class Experiment:
             complete=planner.complete,
             excluded=tuple(self.excluded),
             baseline=next((count for count in totals if count.arm == BASELINE), None),
+            unforkable=self.forking.reason if self.forking else None,
         )
 
     def report(self, unfit: UnfitError | None = None) -> Report:
@@ -319,7 +373,24 @@ class Experiment:
         if self.planner is None:
             return ()
         ledger = self.planner.ledger
-        return tuple(ledger.tally(arm, ANY, COUNTED) for arm in ledger.arms())
+        return merged(ledger.tally(arm, ANY, COUNTED) for arm in ledger.arms())
+
+
+def merged(counts: Iterable[ArmCount]) -> tuple[ArmCount, ...]:
+    """Put the forked arms of a factor that had hardly a trial each, such as fresh seeds, together into one."""
+    kept: list[ArmCount] = []
+    few: dict[str, list[ArmCount]] = {}
+    for count in counts:
+        if count.arm.depth is Depth.COLD or not count.arm.levels or count.trials >= FEWEST_SHOWN:
+            kept.append(count)
+        elif count.trials:
+            few.setdefault(count.arm.levels[0].factor, []).append(count)
+    for factor, group in few.items():
+        arm = Arm((Level(factor=factor, value=f"{len(group)} levels"),), Depth.FORKED)
+        failed, trials = sum(count.failed for count in group), sum(count.trials for count in group)
+        clusters = tuple(cluster for count in group for cluster in count.clusters)
+        kept.append(ArmCount(arm, failed, trials, clusters))
+    return tuple(kept)
 
 
 def headed(findings: tuple[Finding, ...], **rest: Any) -> Report:

@@ -46,10 +46,10 @@ def investigate(
             for text in runner.notes:
                 sink(Noted(text))
             sink(Preparing("running the controls"))
-            controls.check(prepared.project, runner)
+            unforkable = controls.check(prepared.project, runner)
             # The budget bounds a target in all; but a collection that takes minutes must leave something for trials.
             spent = min(time.monotonic() - began, PREPARING_SHARE * options.budget)
-            return _all(prepared, options, runner, sink, deliver, spent)
+            return _all(prepared, options, runner, sink, deliver, spent, unforkable)
         finally:
             runner.close()
 
@@ -74,11 +74,14 @@ def _all(
     sink: EventSink,
     deliver: Callable[[Report], None],
     spent: float,
+    unforkable: str | None,
 ) -> ExitCode:
     codes: set[ExitCode] = {ExitCode.OK}
     with History(runner.state / "history.db") as history:
         for number, target in enumerate(prepared.targets, 1):
-            experiment = Experiment(prepared, target, options, runner, history, sink, spent if number == 1 else 0.0)
+            experiment = Experiment(
+                prepared, target, options, runner, history, sink, spent if number == 1 else 0.0, unforkable
+            )
             sink(
                 ExperimentStarted(
                     experiment=experiment.id,

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable
 
 from triage.errors import TriageError
+from triage.model.arm import Depth
 from triage.model.events import EventSink, Noted
 from triage.model.project import Item, Project
 from triage.model.trial import Trial
 from triage.model.verdict import Report
 from triage.store.history import History
+
+WRITE_EVERY = 0.5
+"""Seconds for which forked trials may wait to be recorded: writing one takes about as long as running one."""
 
 
 class Record:
@@ -21,6 +26,8 @@ class Record:
         self.sink = sink
         self.lost = False
         self.experiment = ""
+        self._waiting: list[Trial] = []
+        self._written = 0.0
 
     def start(self, target: Item, project: Project) -> str:
         """Record that an experiment begins and return its id."""
@@ -38,11 +45,22 @@ class Record:
         return self.experiment
 
     def add(self, trial: Trial) -> None:
-        """Record a finished trial."""
-        self._try(lambda: self.history.add(self.experiment, trial))
+        """Record a finished trial; forked ones, which come by the hundred, a few at a time."""
+        self._waiting.append(trial)
+        now = time.monotonic()
+        if trial.arm.depth is Depth.COLD or now - self._written > WRITE_EVERY:
+            self._written = now
+            self.flush()
+
+    def flush(self) -> None:
+        """Record the trials that wait."""
+        waiting, self._waiting = self._waiting, []
+        if waiting:
+            self._try(lambda: self.history.add(self.experiment, *waiting))
 
     def finish(self, report: Report) -> None:
         """Record the report."""
+        self.flush()
         self._try(lambda: self.history.finish(self.experiment, report))
 
     def _try(self, action: Callable[[], None]) -> None:

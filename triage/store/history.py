@@ -90,16 +90,17 @@ class History:
         self._roots[experiment] = root
         return experiment
 
-    def add(self, experiment: str, trial: Trial) -> None:
-        """Record a finished trial; once this returns, the trial outlives `triage`."""
+    def add(self, experiment: str, *trials: Trial) -> None:
+        """Record finished trials; once this returns, they outlive `triage`."""
         from triage.store import rows  # noqa: PLC0415 - takes a second
 
         with self._database().write() as session:
             root = self._roots.get(experiment)
             if root is None:
                 root = self._roots[experiment] = rows.experiment(session, experiment).root
-            signature = signature_of(trial, root)
-            rows.add_trial(session, experiment, trial, signature.key if signature else None)
+            for trial in trials:
+                signature = signature_of(trial, root)
+                rows.add_trial(session, experiment, trial, signature.key if signature else None)
 
     def finish(self, experiment: str, report: Report) -> None:
         """Record the report of an experiment; a second one replaces the first."""

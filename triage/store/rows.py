@@ -63,7 +63,7 @@ def add_trial(session: Session, identity: str, trial: Trial, signature: str | No
             started=trial.started,
             wall_seconds=trial.wall_seconds,
             test_seconds=trial.test_seconds,
-            arm=_keep(session, encode(trial.arm).decode() if trial.arm.levels else ""),
+            arm=_keep(session, encode(trial.arm).decode() if trial.arm != BASELINE else ""),
             sequence=_keep(session, encode(trial.sequence).decode() if trial.sequence else ""),
             stdout=_keep(session, trial.stdout),
             stderr=_keep(session, trial.stderr),

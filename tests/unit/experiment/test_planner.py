@@ -32,9 +32,9 @@ def test_the_simulation_sees_an_instrument_that_flatters(monkeypatch):
     """Trials that picked an arm, counted again when it is confirmed: the fault that the null simulation must show."""
     honest = Ledger.count
 
-    def flattering(self, factor, level, signature, stages, *, screening=False):
+    def flattering(self, factor, level, signature, stages, **how):
         stages = CHOOSING if stages == {Stage.CONFIRM} else stages
-        return honest(self, factor, level, signature, stages, screening=screening)
+        return honest(self, factor, level, signature, stages, **how)
 
     monkeypatch.setattr(Ledger, "count", flattering)
     wrong = sum(bool(blamed(simulate(constant(0.5), seed))) for seed in range(40))
@@ -173,5 +173,5 @@ def test_broken_trials_are_no_evidence():
     with pytest.raises(StopIteration):
         while True:
             plan.send(Observation(evidence=False, seconds=0.1))
-    assert planner.ledger.evidence == 0
+    assert planner.ledger.evidence.total() == 0
     assert not planner.claims

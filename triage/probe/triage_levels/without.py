@@ -20,10 +20,25 @@ class Plugin:
         if not self.names:
             raise ValueError("names of plugins, separated by commas")
 
-    @pytest.hookimpl(trylast=True)
+    def pytest_addoption(self, pluginmanager: Any) -> None:
+        """Register the other half, which comes last where this one comes first."""
+        pluginmanager.register(After(self), f"{__name__}.after")
+
+    @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        """After they have declared their marks; absent ones are nothing to do."""
-        manager = config.pluginmanager
+        """Hide xdist from the plugins' own `pytest_configure`, if there are no workers.
+
+        In it they declare their marks, so it must run; but some that rerun failures also start a thread and a socket there to
+        talk to xdist's workers.
+        """
+        manager: Any = config.pluginmanager
+        if not getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+            known = manager.hasplugin
+            manager.hasplugin = lambda name: name != "xdist" and known(name)
+
+    def finish(self, manager: Any) -> None:
+        """Show xdist again, and unregister the plugins; absent ones are nothing to do."""
+        vars(manager).pop("hasplugin", None)
         distributions: dict[int, str] = {}
         for plugin, distribution in manager.list_plugin_distinfo():
             distributions[id(plugin)] = str(distribution.project_name)
@@ -34,6 +49,18 @@ class Plugin:
             known_as = (name, str(module), distributions.get(id(plugin), ""))
             if self.names & {plain(other) for other in known_as if other}:
                 manager.unregister(plugin)
+
+
+class After:
+    """Comes after all others."""
+
+    def __init__(self, plugin: Plugin) -> None:
+        self._plugin = plugin
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Every plugin has been configured."""
+        self._plugin.finish(config.pluginmanager)
 
 
 def plain(name: str) -> str:

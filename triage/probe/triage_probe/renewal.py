@@ -12,8 +12,9 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable
+
+from .imports import follow
 
 if TYPE_CHECKING:
     import pytest
@@ -70,8 +71,6 @@ def unfit(config: pytest.Config) -> list[str]:
     return []
 
 
-def seed_hypothesis(seed: object) -> None:
-    """Do what `--hypothesis-seed` does."""
-    if "_hypothesis_pytestplugin" in sys.modules or "hypothesis.core" in sys.modules:
-        core: Any = import_module("hypothesis.core")
-        core.global_force_seed = seed
+def seed_hypothesis(seed: object, report: Callable[[BaseException], None]) -> None:
+    """Do what `--hypothesis-seed` does, if and when hypothesis is imported: that takes longer than most tests."""
+    follow("hypothesis.core", lambda core: setattr(core, "global_force_seed", seed), report)

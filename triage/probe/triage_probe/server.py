@@ -46,7 +46,8 @@ class Server:
         self._buffer = b""
         self._line = b""
         self._request: dict[str, Any] = {}  # the last request: most are equal to it
-        self._generators = Generators(lambda error: recorder.fault("generators", error))
+        self._report = lambda error: recorder.fault("server", error)
+        self._generators = Generators(self._report)
         self._requests, self._answers, self._out, self._err = (
             high(os.open(plan.serve[name], flags))
             for name, flags in (
@@ -178,7 +179,7 @@ class Server:
             resource.setrlimit(resource.RLIMIT_AS, (request["memory"], request["memory"]))
         self._generators.renew()
         if request.get("hypothesis_seed") is not None:
-            renewal.seed_hypothesis(request["hypothesis_seed"])
+            renewal.seed_hypothesis(request["hypothesis_seed"], self._report)
         session.items[:] = [self._items[id_] for id_ in request["items"]]
         session.testscollected = len(session.items)
 

@@ -1,0 +1,51 @@
+"""Agreement: what only forked trials showed is looked for in fresh processes, where alone it counts."""
+
+from __future__ import annotations
+
+from triage.experiment.bench import Bench, Trials
+from triage.experiment.ledger import COUNTED
+from triage.model.arm import Arm, Depth
+from triage.model.trial import Stage
+from triage.stats.intervals import trials_to_see
+
+SURE = 0.95
+"""Chance with which a failure would be seen, did it happen as often as in forked trials."""
+SHARE = 0.97
+"""Part of the budget by whose end the looking stops."""
+
+
+class Agreement:
+    """The last stage."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+
+    def run(self) -> Trials:
+        """Yield the trials of this stage."""
+        for signature in list(self.bench.ledger.failures):
+            arm = self._best(signature)
+            if arm is None:
+                continue
+            forked = self.bench.ledger.tally(arm.forked, signature, COUNTED)
+            wanted = trials_to_see(forked.rate, SURE)
+            while not (self._settled(arm, signature, wanted) or self.bench.over(SHARE)):
+                self.bench.doing = f"looking for it in fresh processes, {arm.label}"
+                yield from self.bench.trial(arm, Stage.FOCUS)
+
+    def _settled(self, arm: Arm, signature: str, wanted: int) -> bool:
+        if self.bench.ledger.cold_failures[signature]:
+            return True
+        return self.bench.ledger.tally(arm, signature, COUNTED).trials >= wanted
+
+    def _best(self, signature: str) -> Arm | None:
+        """The arm whose forked trials fail most, the baseline if it fails as often; None if fresh processes failed too."""
+        ledger = self.bench.ledger
+        if ledger.cold_failures[signature]:
+            return None
+        counts = [ledger.tally(arm, signature, COUNTED) for arm in ledger.arms() if arm.depth is Depth.FORKED]
+        failing = [count for count in counts if count.failed]
+        if not failing:
+            return None
+        # Single failures of seeds that were tried once say less than a rate.
+        best = max(failing, key=lambda count: ((count.failed + 0.5) / (count.trials + 10), not count.arm.levels))
+        return Arm(best.arm.levels)

@@ -1,0 +1,72 @@
+"""Forked trials of one experiment: which tests the process to be forked has collected, and what became of forking here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from triage.model.project import Item
+from triage.runner.cold import ColdRunner, Finished, Request
+from triage.runner.forks import ForkPool, UnforkableError
+
+DEAR = 3.0
+"""A process that collects the whole scope may take so many times as long to start as a cold trial; else only the target."""
+LEAST_DEAR = 2.0
+"""Seconds that are never too long for a start."""
+MOST_FILES = 2000
+
+
+class Forking:
+    """Runs forked trials of `target`. A context manager; `reason` says why there are none, once that is known."""
+
+    def __init__(
+        self, runner: ColdRunner, target: Item, scope: Sequence[Item], cold_seconds: float, reason: str | None
+    ) -> None:
+        """`reason` is why there cannot be any, None if there can."""
+        self.pool = ForkPool(runner)
+        self.target = target
+        self.cold_seconds = cold_seconds
+        files = tuple(dict.fromkeys(item.id.split("::", 1)[0] for item in (*scope, target)))
+        alone = (target.id,)
+        self._candidates = [alone] if len(files) > MOST_FILES or len(scope) <= 1 else [files, alone]
+        self._clusters: dict[object, int] = {}
+        self._last = 0
+        self.reason = reason
+
+    def run(self, request: Request, generation: int) -> tuple[Finished, float]:
+        """Run a forked trial; returns it with the seconds that the start of its process took, 0 if it was there.
+
+        Raises `UnforkableError` if such trials cannot be forked; `reason` then says why if none can.
+        """
+        order = request.arm.level("order")
+        while self._candidates:
+            around = self._candidates[0]
+            if order is not None and len(around) == 1 and around[0] == self.target.id:
+                raise UnforkableError("the process to be forked has collected the target alone")
+            try:
+                finished, start = self.pool.run(request, around, generation)
+            except UnforkableError as error:
+                if request.arm.levels:
+                    raise
+                self._next(error.message)
+                continue
+            if start > max(LEAST_DEAR, DEAR * self.cold_seconds) and len(self._candidates) > 1:
+                self._next("")
+            return self._numbered(finished, (generation, around, request.invocation.python), start), start
+        raise UnforkableError(self.reason or "")
+
+    def close(self) -> None:
+        """End all processes that were to be forked."""
+        self.pool.close()
+
+    def _next(self, why: str) -> None:
+        self._candidates.pop(0)
+        if not self._candidates:
+            self.reason = why
+
+    def _numbered(self, finished: Finished, key: object, start: float) -> Finished:
+        if start or key not in self._clusters:
+            self._last += 1
+            self._clusters[key] = self._last
+        return replace(finished, trial=replace(finished.trial, cluster=self._clusters[key]))
