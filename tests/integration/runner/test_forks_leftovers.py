@@ -125,6 +125,21 @@ def states(parent: int) -> list[str]:
     return found
 
 
+def test_a_trial_has_the_descriptors_of_a_process_of_its_own(forks: Any):
+    """Those of the server's pipes are closed; the two files of the probe are at high numbers in both."""
+    forks.write(
+        "test_m.py",
+        "import os\nfrom seeing import see\ndef test():\n    numbers = sorted(map(int, os.listdir('/proc/self/fd')))\n"
+        "    high = [os.readlink(f'/proc/self/fd/{n}').rpartition('/')[2] for n in numbers if n >= 200]\n"
+        "    see([n for n in numbers if n < 200], sorted(high))\n",
+    )
+    forks.run("test_m.py::test")
+    forks.cold("test_m.py::test")
+    forked, cold = forks.seen()
+    assert forked == cold
+    assert "wire" in forked
+
+
 def test_what_is_recorded_is_emptied_before_it_grows(forks: Any, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("triage.runner.forks.MOST_WIRE", 2000)
     forks.write("test_m.py", "def test(): assert 0\n")

@@ -14,7 +14,7 @@ def test(): see({draw})
 """
 RANDOM = ("import random", "random.seed(5)", "random.random()", "random.getrandbits(64)")
 NUMPY = (
-    "import numpy",
+    "import numpy.random",  # numpy itself imports it when it is used
     "numpy.random.seed(5)",
     "numpy.random.random()",
     "tuple(numpy.random.randint(0, 1 << 30, 4).tolist())",

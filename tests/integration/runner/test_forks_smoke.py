@@ -11,11 +11,12 @@ from triage.model.outcome import Outcome
 
 CASES = """
 import faulthandler, random, threading
+from seeing import see
 def test_passes(tmp_path): (tmp_path / "x").write_text("")
 def test_fails(): assert [1] == [2]
 def test_crashes(): faulthandler._sigsegv()
 def test_hangs(): threading.Event().wait()
-def test_draws(): open("seen", "a").write(f"{random.random()}\\n")
+def test_draws(): see(random.random())
 """
 ENDS = {"passes": Outcome.PASSED, "fails": Outcome.FAILED, "crashes": Outcome.CRASHED, "hangs": Outcome.HUNG}
 
