@@ -61,10 +61,8 @@ class Bench:
 
 def lean(bench: Bench) -> list[Row]:
     """Run a process of its own for each trial, as a user would who switches plugins off."""
-    rows = []
-    for _ in range(STARTS):
-        rows.append(passing(bench, [bench.python, "-m", "pytest", *OPTIONS, NODE_ID], 1))
-    return [{"cpu": sum(row.cpu for row in rows) / STARTS, "wall": sum(row.wall for row in rows) / STARTS}]
+    costs = [passing(bench, [bench.python, "-m", "pytest", *OPTIONS, NODE_ID], 1) for _ in range(STARTS)]
+    return [{"cpu": sum(cost.cpu for cost in costs) / STARTS, "wall": sum(cost.wall for cost in costs) / STARTS}]
 
 
 def bare(bench: Bench) -> list[Row]:
@@ -98,7 +96,7 @@ def repeat(bench: Bench) -> list[Row]:
 
 def repeated(bench: Bench, *options: str, count: str) -> list[Row]:
     """Return the cost of an execution beyond the first, and that of one with its share of the start."""
-    command = [bench.repeaters, "-m", "pytest", *OPTIONS, *options, NODE_ID]
+    command: list[str | Path] = [bench.repeaters, "-m", "pytest", *OPTIONS, *options, NODE_ID]
     one = passing(bench, [*command, f"{count}=1"], 1)
     many = passing(bench, [*command, f"{count}={RUNS}"], RUNS)
     return [

@@ -23,7 +23,8 @@ import tempfile
 from pathlib import Path
 
 import sides
-from sides import SIDES, Bench, Row, SideError
+from forked import SideError
+from sides import SIDES, Bench, Row
 
 ROUNDS = 7
 FEWEST = 5
@@ -60,7 +61,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", default=",".join(SIDES), metavar="NAME[,NAME]", help=f"of {', '.join(SIDES)}")
     parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help=f"{ROUNDS} unless given")
     given = parser.parse_args()
-    given.only = given.only.split(",")
+    given.only = list(dict.fromkeys(given.only.split(",")))
     if unknown := [name for name in given.only if name not in SIDES]:
         parser.error(f"unknown: {', '.join(unknown)}; known: {', '.join(SIDES)}")
     if given.rounds < 1:
@@ -193,8 +194,12 @@ def page(data: dict[str, object], about: dict[str, object], summary: dict[str, d
     lines = [
         "# Speed",
         "",
-        f"Written by `{data['command']}`: {rounds} rounds, in each one block of every side, in a shuffled order. CPU is user and",
-        "system time of all processes of a trial. Medians (smallest to largest) over rounds; a ratio is one of medians.",
+        "Written by",
+        "",
+        f"    {data['command']}",
+        "",
+        f"{rounds} rounds, in each one block of every side, in a shuffled order. CPU is user and system time of all processes of a",
+        "trial. Medians (smallest to largest of a round); a ratio is one of medians.",
         "",
         f"{about['system']}, {about['cores']} cores, load {about['load']} at the start; Python {about['python']}, pytest"
         f" {about['pytest']} ({about['pytest_of_repeaters']} with flakefinder and repeat).",
@@ -223,8 +228,8 @@ def page(data: dict[str, object], about: dict[str, object], summary: dict[str, d
         figures = summary["probe"]
         lines += [
             "",
-            f"The probe, in {rounds * sides.PAIRS} pairs of a session of {sides.SUITE} trivial tests, without and with it (medians of"
-            " paired ratios):",
+            f"The probe: {rounds * sides.PAIRS} pairs of a session of {sides.SUITE} trivial tests, without and with it, by the",
+            "cold engine. CPU is that of pytest's process; what is added is the median (smallest to largest) over pairs.",
             "",
             "| | without, ms | with, ms | added |",
             "| --- | ---: | ---: | ---: |",

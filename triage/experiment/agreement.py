@@ -1,15 +1,20 @@
-"""Agreement: what only forked trials showed is looked for in fresh processes, where alone it counts."""
+"""Agreement: rates of forked trials are made exact enough, and what only they showed is looked for in fresh processes."""
 
 from __future__ import annotations
 
 from triage.experiment.bench import Bench, Trials
 from triage.experiment.ledger import COUNTED
-from triage.model.arm import Arm, Depth
+from triage.model.arm import BASELINE, Arm, Depth
+from triage.model.observation import ANY
 from triage.model.trial import Stage
 from triage.stats.intervals import trials_to_see
 
 SURE = 0.95
 """Chance with which a failure would be seen, did it happen as often as in forked trials."""
+FAILURES, MOST = 20, 600
+"""Forked failures of the baseline that make a rate exact enough, and trials after which it is low enough."""
+STARTS = 5
+"""A process is forked so many times as long as it took to start before another one is."""
 SHARE = 0.97
 """Part of the budget by whose end the looking stops."""
 
@@ -22,6 +27,7 @@ class Agreement:
 
     def run(self) -> Trials:
         """Yield the trials of this stage."""
+        yield from self._measure()
         for signature in list(self.bench.ledger.failures):
             arm = self._best(signature)
             if arm is None:
@@ -31,6 +37,21 @@ class Agreement:
             while not (self._settled(arm, signature, wanted) or self.bench.over(SHARE)):
                 self.bench.doing = f"looking for it in fresh processes, {arm.label}"
                 yield from self.bench.trial(arm, Stage.FOCUS)
+
+    def _measure(self) -> Trials:
+        """Yield forked trials of the baseline."""
+        ledger, arm = self.bench.ledger, BASELINE.forked
+        renewed = self.bench.clock()
+        while ledger.failures and self.bench.can_fork(arm) and not self.bench.over(SHARE):
+            known = ledger.tally(arm, ANY, COUNTED)
+            if known.failed >= FAILURES or known.trials >= MOST:
+                return
+            start = sum(ledger.starts) / max(1, len(ledger.starts))
+            if self.bench.clock() - renewed > STARTS * start:
+                self.bench.renew()
+                renewed = self.bench.clock()
+            self.bench.doing = f"measuring the rate, {arm.label}"
+            yield from self.bench.trial(arm, Stage.FOCUS)
 
     def _settled(self, arm: Arm, signature: str, wanted: int) -> bool:
         if self.bench.ledger.cold_failures[signature]:

@@ -31,7 +31,7 @@ SOLID_FAILURES = 24
 """Cold trials after which a target that never passed is called so."""
 ROUNDS, ROUNDS_WITH_FORKS = 8, 4
 """Rounds of the screen, at least; each has one trial of the baseline and one of each factor."""
-FIRST_SLICE, LONGEST_SLICE = 1.0, 0.04
+FIRST_SLICE, LONGEST_SLICE = 2.0, 0.08
 """Seconds of the first survey, and the part of the budget that a later one may take."""
 FAILURES_TO_FOCUS = 3
 SHARE = 0.40
@@ -56,7 +56,7 @@ class Screen:
         slice_ = FIRST_SLICE
         while not self._screened(rounds):
             if self.bench.forking and not self._surveyed():
-                yield from self._survey.run(slice_)
+                yield from self._survey.run(slice_, self._surveyed)
             began = self.bench.clock()
             arms = self._quiet_round(rounds) if rounds >= ROUNDS and not self.bench.ledger.failures else self._round()
             self.bench.rng.shuffle(arms)

@@ -7,6 +7,8 @@ level.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from triage.experiment.bench import Bench, Trials
 from triage.factors.base import Factor, Forks, arm_of
 from triage.model.arm import BASELINE, Arm, Depth, Level
@@ -25,18 +27,18 @@ class Survey:
         self.bench = bench
         self._turn = 0
 
-    def run(self, seconds: float) -> Trials:
-        """Yield forked trials for about so long, of processes of their own."""
+    def run(self, seconds: float, enough: Callable[[], bool]) -> Trials:
+        """Yield forked trials for about so long, of processes of their own, or until there are `enough`."""
         own = [factor for factor in self.bench.factors if factor.forks is Forks.SERVER and factor.every_round]
         levels = [level for factor in own for level in factor.levels()]
         self.bench.renew()
-        yield from self._shared(seconds / 2 if levels else seconds)
+        yield from self._shared(seconds / 2 if levels else seconds, enough)
         for level in levels:
             yield from self._single(arm_of(level, Depth.FORKED), seconds / 2 / len(levels))
 
-    def _shared(self, seconds: float) -> Trials:
+    def _shared(self, seconds: float, enough: Callable[[], bool]) -> Trials:
         end = None
-        while end is None or self.bench.clock() < end:
+        while end is None or (self.bench.clock() < end and not enough()):
             arms = [arm for arm in self._round() if self._fits(arm, seconds)]
             self.bench.rng.shuffle(arms)
             for arm in arms:

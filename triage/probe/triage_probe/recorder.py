@@ -19,13 +19,10 @@ from .crash import CrashFile
 from .facts import Facts
 from .failure import FailureReader
 from .plan import VERSION, Plan
-from .wire import Guard, Wire, clean
+from .wire import Guard, Wire, clean, quote
 
 if TYPE_CHECKING:
     Wrapper = Generator[None, Any, None]
-
-TOKEN = "_triage_failure"
-"""Attribute of a failed report: copies of reports, as of subtests, carry it along to where they are logged."""
 
 
 class Recorder:
@@ -48,12 +45,12 @@ class Recorder:
             if plan.cache:
                 caches.move_hypothesis(plan.cache, lambda error: self._wire.internal_error("hypothesis", error))
         self._failures = FailureReader(self._wire.cut)
-        self._pending: dict[int, dict[str, Any]] = {}
-        self._made = 0
+        self._pending: dict[tuple[str, str], dict[str, Any]] = {}
         self._collected = 0
         self._started: dict[str, int] = {}
         self._active: dict[str, int] = {}
-        self._in_protocol = False
+        self._current = ""
+        self._quoted = ""
 
     @staticmethod
     def _hello() -> dict[str, Any]:
@@ -133,6 +130,8 @@ class Recorder:
             self._failures.set_root(root)
             inifile = None if config.inipath is None else clean(str(config.inipath))
             self._wire.emit("configured", root=clean(root), inifile=inifile, plugins=describe.plugins(config))
+        if getattr(config.option, "numprocesses", None) or getattr(config.option, "tx", None):
+            config.pluginmanager.register(Controller(self, self._guard), "triage_probe_controller")
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Record what could not be collected."""
@@ -140,9 +139,10 @@ class Recorder:
             if report.failed:
                 self._wire.emit("collect_error", id=clean(report.nodeid), text=self._wire.cut(report.longreprtext))
 
-    def pytest_itemcollected(self) -> None:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Count before anything is deselected, also by plugins that do not say so."""
-        self._collected += 1
+        self._collected = len(items)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -171,67 +171,74 @@ class Recorder:
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Wrapper:
         """Bracket everything that belongs to one test, whoever runs its protocol."""
-        with self._guard:
+        try:
             self._arm()
-            self._in_protocol = True
-            self._start(item.nodeid)
+            self.start(item.nodeid)
             if self._facts is not None:
                 self._facts.reset()
+        except Exception as error:  # noqa: BLE001 - as everywhere here: our faults are not the target's
+            self._wire.internal_error("start", error)
         outcome = yield
-        with self._guard:
+        try:
             if outcome.excinfo is None:
-                self._finish(item.nodeid)
+                if self._facts is not None:
+                    self._wire.emit("facts", id=clean(item.nodeid), **self._facts.take())
+                self.finish(item.nodeid)
             self._active.pop(item.nodeid, None)
-            self._in_protocol = False
+        except Exception as error:  # noqa: BLE001
+            self._wire.internal_error("finish", error)
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logstart(self, nodeid: str) -> None:
-        """Only in xdist's controller, where no protocol runs: a test has started in a worker."""
-        with self._guard:
-            if not self._in_protocol:
-                self._start(nodeid)
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        """Only in xdist's controller: a test has ended in a worker."""
-        with self._guard:
-            if not self._in_protocol:
-                self._finish(nodeid)
-
-    def _start(self, nodeid: str) -> None:
+    def start(self, nodeid: str) -> None:
+        """Record that a test starts."""
         self._pending.clear()
         index = self._started[nodeid] = self._started.get(nodeid, 0) + 1
         self._active[nodeid] = index
-        self._wire.emit("start", id=clean(nodeid), index=index)
+        self._current = nodeid
+        self._quoted = f'"id":{quote(clean(nodeid))},"index":{index}'
+        self._wire.write("start", self._quoted)
 
-    def _finish(self, nodeid: str) -> None:
+    def finish(self, nodeid: str) -> None:
+        """Record that a test has ended, if it has started."""
         index = self._active.pop(nodeid, None)
-        if index is None:
-            return
-        if self._facts is not None and self._in_protocol:
-            self._wire.emit("facts", id=clean(nodeid), **self._facts.take())
-        self._wire.emit("finish", id=clean(nodeid), index=index)
+        if index is not None:
+            same = nodeid == self._current
+            self._wire.write("finish", self._quoted if same else f'"id":{quote(clean(nodeid))},"index":{index}')
 
-    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_runtest_makereport(self, call: Any) -> Wrapper:
-        """Read the exception while it is there; its report is recorded when it is logged, with its final outcome."""
-        outcome = yield
+    def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> None:
+        """Read the exception while it is there; its report is recorded when it is logged, with its final outcome.
+
+        Called after pytest's unittest plugin, which puts the exception into `call`, and before the report is made.
+        """
+        if call.excinfo is None:
+            return
         with self._guard:
-            self._arm()  # after a fixture or test of the target that enabled faulthandler itself
-            if outcome.excinfo is None and self._wire.in_own_process:
-                report = outcome.get_result()
-                if report.outcome == "failed" and call.excinfo is not None:
-                    self._made += 1
-                    failure = self._failures.from_exception(call.excinfo.value, call.excinfo.tb)
-                    self._pending[self._made] = failure
-                    setattr(report, TOKEN, self._made)
+            self._arm()
+            if self._wire.in_own_process and not isinstance(call.excinfo.value, pytest.skip.Exception):
+                failure = self._failures.from_exception(call.excinfo.value, call.excinfo.tb)
+                self._pending[item.nodeid, call.when] = failure
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Record a phase as pytest and its plugins see it in the end."""
-        with self._guard:
-            if self._wire.in_own_process:
+        try:
+            seconds, when = report.duration, report.when
+            if (
+                report.outcome == "passed"
+                and type(report) is pytest.TestReport
+                and report.nodeid == self._current
+                and type(seconds) is float
+                and not hasattr(report, "wasxfail")
+            ):  # by far the most frequent, and every test waits for it
+                self._wire.write(
+                    "phase",
+                    f'{self._quoted},"when":"{when}","outcome":"passed","seconds":{seconds:.9f},"xfail":false,"reason":null,"failure":null',
+                )
+                if when == "setup":
+                    self._arm()  # after a fixture of the target that enabled faulthandler itself
+            elif self._wire.in_own_process:
                 self._record_phase(report)
+        except Exception as error:  # noqa: BLE001
+            self._wire.internal_error("phase", error)
 
     def _record_phase(self, report: Any) -> None:
         subtest = type(report).__name__.lower() == "subtestreport"
@@ -239,7 +246,8 @@ class Recorder:
             return  # the test's own report says what the subtests come to
         failure = None
         if report.outcome not in ("passed", "skipped"):
-            failure = self._pending.pop(getattr(report, TOKEN, -1), None) or self._failures.from_report(report)
+            known = self._pending.pop((report.nodeid, report.when), None)
+            failure = known or self._failures.from_report(report)
             failure["text"] = self._wire.cut(str(report.longreprtext))
         seconds = getattr(report, "duration", 0.0)
         self._wire.emit(
@@ -284,3 +292,23 @@ class Recorder:
         with self._guard:
             self._arm()
             self._wire.emit("end")
+
+
+class Controller:
+    """In xdist's controller, where no protocol runs: tests start and end in workers."""
+
+    def __init__(self, recorder: Recorder, guard: Guard) -> None:
+        self._recorder = recorder
+        self._guard = guard
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """A test has started in a worker."""
+        with self._guard:
+            self._recorder.start(nodeid)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        """A test has ended in a worker."""
+        with self._guard:
+            self._recorder.finish(nodeid)
