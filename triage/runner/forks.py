@@ -163,6 +163,11 @@ class ForkServer:
         if (self._supervised.supervisor.returncode or 0) < 0:
             end_strays(self.scratch.temporary)
 
+    @property
+    def supervisor_pid(self) -> int:
+        """Process id of what ends the server, with all that it started, should this process die."""
+        return self._supervised.supervisor.pid
+
     def close(self) -> None:
         """End the server with everything below it."""
         self._close.close()
@@ -320,8 +325,8 @@ class ForkServer:
 class ForkPool:
     """The servers of one project. Keeps the most recently used ones; a context manager."""
 
-    MOST = 3
-    """Servers alive at once: each is as large as the collected project."""
+    MOST = 6
+    """Servers alive at once: each is as large as the collected project, and arms that take turns need one each."""
 
     def __init__(self, runner: ColdRunner) -> None:
         self.runner = runner
@@ -357,6 +362,11 @@ class ForkPool:
             raise
         self._died.discard(common)
         return finished, price
+
+    @property
+    def servers(self) -> tuple[ForkServer, ...]:
+        """The living servers, the one used last at the end."""
+        return tuple(self._servers.values())
 
     def seeded(self) -> tuple[dict[str, str], ...]:
         """Return, for each living server, the generators that the target seeded at import."""
