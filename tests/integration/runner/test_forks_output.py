@@ -69,17 +69,23 @@ def test_text_that_was_buffered_at_import_is_written_once(forks: Any, option: st
         assert ("within" in trial.stdout) == (option == "-s")
 
 
-def test_text_that_nobody_had_read_from_pytest_s_capture(forks: Any):
+@CAPTURES
+def test_text_that_nobody_had_read_from_pytest_s_capture(forks: Any, option: str):
+    """All trials are alike in what they have of it."""
     forks.write(
         "conftest.py",
-        "def pytest_collection_finish(session):\n"
+        "from seeing import see\ndef pytest_collection_finish(session):\n"
         "    m = session.config.pluginmanager.get_plugin('capturemanager')\n"
-        "    m.resume_global_capture()\n    print('before')\n    m.suspend_global_capture()\n",
+        "    m.resume_global_capture()\n    print('before', flush=True)\n    m.suspend_global_capture()\n"
+        "def pytest_runtest_logreport(report): see(report.sections)\n",
     )
-    forks.write("test_o.py", "def test(capsys):\n    print('within')\n    assert 0\n")
-    for _ in range(2):
-        trial = forks.run("test_o.py::test").trial
+    forks.write("test_o.py", "def test_captures(capfd): print('within')\ndef test_fails(): assert 0\n")
+    told = []
+    for name in ("fails", "captures", "fails"):
+        trial = forks.run(f"test_o.py::test_{name}", around=("test_o.py",), options=(option,)).trial
         assert "before" not in trial.stdout
+        told.append(forks.seen())
+    assert told[0] == told[2]
 
 
 @pytest.mark.parametrize("how", ["sys.stdout.write(text)", "os.write(1, text.encode())", "os.system('cat long')"])

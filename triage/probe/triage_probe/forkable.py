@@ -14,7 +14,6 @@ import signal
 import stat
 import sys
 import threading
-import warnings
 from contextlib import suppress
 from typing import Any, Iterable
 
@@ -207,10 +206,8 @@ def thread_names() -> str:
 def threads_after_fork() -> int:
     """Return how many threads are alive after a fork; those that end themselves before one are gone by then."""
     if len(os.listdir(TASKS)) > 1:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python 3.12 warns of what we want to find out
-            pid = os.fork()
-            if pid == 0:
-                os._exit(0)
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0)
         os.waitpid(pid, 0)
     return len(os.listdir(TASKS))

@@ -21,13 +21,10 @@ if TYPE_CHECKING:
 
 
 def release_output(config: pytest.Config) -> None:
-    """Write what is buffered or captured and not written yet: every child would do so once more."""
+    """Leave standard output to us, and write what is buffered, which every child would write once more."""
     manager: Any = config.pluginmanager.get_plugin("capturemanager")
-    if manager is not None and manager.is_globally_capturing():
+    if manager is not None:
         manager.suspend_global_capture()
-        for stream, text in zip((sys.stdout, sys.stderr), manager.read_global_capture()):
-            with suppress(Exception):
-                stream.write(text)
     for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
         with suppress(Exception):  # the target may have put anything there
             stream.flush()  # type: ignore[union-attr]
