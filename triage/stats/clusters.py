@@ -31,17 +31,26 @@ def design_effect(clusters: Sequence[tuple[int, int]]) -> float:
     count = len(known)
     spread = sum((failed - rate * trials) ** 2 for failed, trials in known)
     variance = count / (count - 1) * spread / total**2
-    return max(1.0, variance * total / (rate * (1 - rate)))
+    return max(1.0, variance * (total - 1) / (rate * (1 - rate)))
 
 
 def clustered_interval(clusters: Sequence[tuple[int, int]], confidence: float = 0.95) -> tuple[float, float]:
     """Return a two-sided interval of the failure rate: the exact one at the effective numbers of failures and trials.
 
-    Without a failure (or a pass) it is the interval of the number of clusters: what one process drew at its start may decide
-    all its trials. Source: Korn and Graubard, "Confidence intervals for proportions with small expected number of positive counts
-    estimated from survey data", Survey Methodology 24 (1998). Raises `ValueError` for impossible counts.
+    Fewer clusters know their own spread less well, which the quotient of two quantiles of Student's t makes up for. Without a
+    failure (or a pass) it is the interval of the number of clusters: what one process drew at its start may decide all its
+    trials. Where a low rate comes from few clusters that fail often, it covers the true one less often than `confidence`:
+    nothing has shown the spread yet. Source: Korn and Graubard, "Confidence intervals for proportions with small expected number
+    of positive counts estimated from survey data", Survey Methodology 24 (1998). Raises `ValueError` for impossible counts.
     """
     failed, trials = effective(clusters)
+    known, total = sum(bool(size) for _, size in clusters), sum(size for _, size in clusters)
+    if known >= FEWEST and known < total and 0 < failed < trials:
+        from scipy.special import stdtrit  # type: ignore[import-untyped]  # noqa: PLC0415 - slow to import
+
+        quantile = (1 + confidence) / 2
+        shrink = float((stdtrit(total - 1, quantile) / stdtrit(known - 1, quantile)) ** 2)
+        failed, trials = failed * shrink, trials * shrink
     return clopper_pearson_real(failed, trials, confidence)
 
 
@@ -57,7 +66,7 @@ def clopper_pearson_real(failed: float, trials: float, confidence: float) -> tup
         return 0.0, 1.0
     if float(failed).is_integer() and float(trials).is_integer():
         return clopper_pearson(int(failed), int(trials), confidence)
-    from scipy.special import betaincinv  # type: ignore[import-untyped]  # noqa: PLC0415 - slow to import
+    from scipy.special import betaincinv  # noqa: PLC0415 - slow to import
 
     tail = (1 - confidence) / 2
     low = float(betaincinv(failed, trials - failed + 1, tail)) if failed > 0 else 0.0
