@@ -83,7 +83,9 @@ class Focus:
 
     def _stands_out(self, cold: Contrast, forked: Contrast) -> bool:
         """Whether fresh processes show what forks of one did not, as where the level acts before the fork."""
-        return forked.state is State.DROPPED and cold.p_value(self.bench.ledger) <= STANDS_OUT
+        if forked.state is not State.DROPPED:
+            return False
+        return not self.bench.forking or cold.p_value(self.bench.ledger) <= STANDS_OUT
 
     def _worn_out(self, contrasts: list[Contrast], since: float) -> bool:
         """Whether it is time to fork other processes."""
@@ -118,7 +120,8 @@ class Focus:
     def _judge(self, contrasts: list[Contrast]) -> None:
         for contrast in contrasts:
             contrast.state = contrast.judge(self.bench.ledger)
-            if contrast.depth is Depth.FORKED and not all(map(self.bench.can_fork, contrast.looked_at)):
+            forked = contrast.depth is Depth.FORKED
+            if contrast.state is State.OPEN and forked and not all(map(self.bench.can_fork, contrast.looked_at)):
                 contrast.state = State.DROPPED
             if contrast.state is State.OPEN and self._explained(contrast):
                 contrast.state = State.DROPPED
@@ -164,14 +167,18 @@ class Focus:
             else:
                 contrast.counter = found
             contrast.refined = True
-            for _ in range(CHECKS[contrast.depth]):
-                for arm in contrast.looked_at:
-                    yield from self.bench.trial(arm, Stage.FOCUS)
+            yield from self._check(contrast)
             first, second = contrast.counts(self.bench.ledger)
             if first.rate - second.rate < REPLAY_LOSS or first.trials < FEWEST:
                 if contrast.factor.many_chances:
                     contrast.state = State.DROPPED
                 contrast.trigger, contrast.counter = before
+
+    def _check(self, contrast: Contrast) -> Trials:
+        for _ in range(CHECKS[contrast.depth]):
+            for arm in contrast.looked_at:
+                if arm.depth is Depth.COLD or self.bench.can_fork(arm):
+                    yield from self.bench.trial(arm, Stage.FOCUS)
 
     def _search(
         self, search: Generator[Request, Observation, Level], depth: Depth
@@ -182,8 +189,10 @@ class Focus:
                 if self.bench.over(REFINE_SHARE):
                     search.close()
                     return None
-                arm = request.arm.forked if depth is Depth.FORKED else request.arm
-                seen = yield from self.bench.trial(arm, request.stage)
+                forked = depth is Depth.FORKED and self.bench.can_fork(request.arm.forked)
+                seen = yield from self.bench.trial(request.arm.forked if forked else request.arm, request.stage)
+                if seen.refused:
+                    continue
                 request = search.send(seen)
         except StopIteration as stop:
             level: Level = stop.value

@@ -101,11 +101,13 @@ class Ledger:
 
         Of an arm that was never tried: that of the dearest one of the same depth; 0 before any trial.
         """
+        return self._mean_seconds(arm) or max(
+            (self._mean_seconds(other) for other in self.seen if other.depth is arm.depth), default=0.0
+        )
+
+    def _mean_seconds(self, arm: Arm) -> float:
         seconds = [seen.seconds - seen.start_seconds for _, seen in self.seen.get(arm, ()) if not seen.refused]
-        if seconds:
-            return sum(seconds) / len(seconds)
-        known = (other for other in self.seen if other.depth is arm.depth)
-        return max((self.price(other) for other in known), default=0.0)
+        return sum(seconds) / len(seconds) if seconds else 0.0
 
     def baseline_trials(self) -> int:
         """Cold trials of the baseline that count."""
