@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c "
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test envs check null startup fixtures schema clean
+.PHONY: demo test envs check null speed experiments startup fixtures schema clean
 
 $(VENV)/.demo: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "error: no Python 3.11 or newer on the path (make PYTHON=/path/to/python3)" >&2; exit 2; }
@@ -33,6 +33,12 @@ check: $(VENV)/.dev
 
 null: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/null.py
+
+speed: envs
+	$(BIN)/python tests/benchmarks/speed.py
+
+experiments: envs
+	$(BIN)/python tests/benchmarks/experiments.py
 
 startup: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/startup.py

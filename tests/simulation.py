@@ -97,8 +97,15 @@ def simulate(
     *,
     forking: bool = False,
     cold: float = SECONDS,
+    forked: float = FORKED_SECONDS,
+    results: Callable[[Observation], None] = lambda _: None,
+    refused: Callable[[Arm], bool] = lambda _: False,
 ) -> Planner:
-    """Run one experiment and return its planner; `watch` sees every request, `cold` is the price of a cold trial in seconds."""
+    """Run one experiment and return its planner.
+
+    `watch` sees every request, `results` every observation; `cold` and `forked` are the prices of a trial in seconds.
+    `refused` says of which arms no trial can be forked.
+    """
     rng = Random(seed)
     now = 0.0
     nothing: object = None
@@ -113,12 +120,17 @@ def simulate(
         except StopIteration:
             return planner
         seconds, start, cluster, process = cold, 0.0, None, rng.random()
+        if request.arm.depth is Depth.FORKED and refused(request.arm):
+            now += cold
+            watch(request)
+            observation = Observation(evidence=False, refused=True, seconds=cold)
+            continue
         if request.arm.depth is Depth.FORKED:
             level = request.arm.level("python")
             server = (request.generation, level.value if level else "")
             start = 0.0 if server in servers else cold
             cluster, process = servers.setdefault(server, (len(servers), process))
-            seconds = start + FORKED_SECONDS
+            seconds = start + forked
         now += seconds
         watch(request)
         repeat = request.arm.level("repeat")
@@ -135,6 +147,7 @@ def simulate(
             start_seconds=start,
             cluster=cluster,
         )
+        results(observation)
 
 
 def constant(p: float) -> Rate:

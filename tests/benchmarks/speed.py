@@ -2,6 +2,7 @@
 
     --only NAME[,NAME]   some sides: lean, bare, triage, flakefinder, repeat, probe
     --rounds N           7 unless given; fewer than 5 are no measurement, and the page says so
+    --trials N           so many forked trials in a row at the end, looking for growth; 10000 unless given, 0 leaves it out
 
 All sides alternate in one run: a round has one block of each, in a shuffled order. First every side must refuse a test that fails,
 then each runs one block that is not counted, so that all bytecode is there. Figures are medians over rounds, ratios are ratios of
@@ -23,10 +24,11 @@ import tempfile
 from pathlib import Path
 
 import sides
-from forked import SideError
+from forked import Health, SideError, endure
 from sides import SIDES, Bench, Row
 
 ROUNDS = 7
+ENDURED = 10_000
 FEWEST = 5
 """Rounds below which a report says that it is none."""
 TIMES_LEANER = 30.0
@@ -60,6 +62,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measure what a trial costs.")
     parser.add_argument("--only", default=",".join(SIDES), metavar="NAME[,NAME]", help=f"of {', '.join(SIDES)}")
     parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help=f"{ROUNDS} unless given")
+    parser.add_argument("--trials", type=int, default=ENDURED, metavar="N", help=f"{ENDURED} unless given")
     given = parser.parse_args()
     given.only = list(dict.fromkeys(given.only.split(",")))
     if unknown := [name for name in given.only if name not in SIDES]:
@@ -102,6 +105,30 @@ def refuse(name: str, broken: Bench) -> None:
     except SideError:
         return
     raise SideError(f"{name} accepted a test that fails")
+
+
+def health(trials: int) -> list[Health]:
+    """Run forked trials in a row."""
+    if not trials:
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        project = Path(folder, "project")
+        sides.write_project(project)
+        return endure(project, sides.interpreter(sides.LEAN), trials)
+
+
+def endurance(samples: list[Health]) -> list[str]:
+    """Return what a long series left behind, as lines of the page."""
+    if not samples:
+        return []
+    lines = ["", f"{samples[-1].trials} forked trials in a row, of one server:", ""]
+    names = [name.replace("_", " ").replace("kib", "KiB") for name in Health._fields]
+    lines += ["| " + " | ".join(names) + " |", "| " + " | ".join(["---:"] * len(names)) + " |"]
+    lines += [
+        "| " + " | ".join(f"{value:.1f}" if isinstance(value, float) else str(value) for value in sample) + " |"
+        for sample in samples
+    ]
+    return lines
 
 
 def machine(bench: Bench) -> dict[str, object]:
@@ -244,6 +271,7 @@ def main() -> None:
     given = arguments()
     about, rows = measure(given.only, given.rounds)
     summary, found = summarise(rows), ratios(rows)
+    samples = health(given.trials)
     data = {
         "command": " ".join([".venv/bin/python", "tests/benchmarks/speed.py", *sys.argv[1:]]),
         "machine": about,
@@ -253,8 +281,9 @@ def main() -> None:
         "ratios": found,
         "summary": summary,
         "rows": rows,
+        "endurance": [sample._asdict() for sample in samples],
     }
-    lines = page(data, about, summary)
+    lines = page(data, about, summary) + endurance(samples)
     reports = sides.ROOT / "reports"
     reports.mkdir(exist_ok=True)
     (reports / "speed.json").write_text(json.dumps(data, indent=1) + "\n")
