@@ -41,6 +41,9 @@ class Bench:
         self.limits = limits
         self.rng = rng
         self.clock = clock
+        self.began = clock()
+        self.seconds = max(0.0, limits.seconds - self.began)
+        """What the trials may take in all."""
         self.ledger = Ledger()
         self.notes: dict[str, str] = {}
         self.doing = "starting"
@@ -74,8 +77,8 @@ class Bench:
         return float("inf") if self.limits.trials is None else self.limits.trials - self.ledger.trials
 
     def over(self, share: float) -> bool:
-        """Whether more than this share of one of the limits is used up."""
-        if self.clock() > share * self.limits.seconds:
+        """Whether more than this share of one of the limits is used up; what was spent before the first trial is not in it."""
+        if self.clock() - self.began > share * self.seconds:
             return True
         return self.limits.trials is not None and self.ledger.trials > share * self.limits.trials
 

@@ -65,7 +65,7 @@ class Screen:
                     return
                 self.bench.doing = f"screening {arm.label}"
                 yield from self.bench.trial(arm, Stage.SCREEN)
-            slice_ = min(max(FIRST_SLICE, self.bench.clock() - began), LONGEST_SLICE * self.bench.limits.seconds)
+            slice_ = min(max(FIRST_SLICE, self.bench.clock() - began), LONGEST_SLICE * self.bench.seconds)
             rounds += 1
 
     def _surveyed(self) -> bool:
@@ -152,7 +152,7 @@ class Screen:
 
     def _next_levels(self, factor: Factor) -> list[Level]:
         """The listed levels first; then they and fresh ones in turn."""
-        if self.bench.ledger.spent[factor.name] > FACTOR_SHARE * self.bench.limits.seconds:
+        if self.bench.ledger.spent[factor.name] > FACTOR_SHARE * self.bench.seconds:
             return []
         if factor.every_round:
             return list(factor.levels())
