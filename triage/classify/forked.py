@@ -52,7 +52,8 @@ def comparison(forked: ArmCount, cold: ArmCount) -> str:
     if fisher_two_sided(failed, trials, cold.failed, cold.trials) < DISAGREES:
         return "they differ, and fresh processes count"
     rate = failed / trials if trials else 0.0
-    seen = detectable_difference(min(rate, 0.99), cold.trials, 0.05, POWER, b_trials=min(trials, MOST_COMPARED))
+    towards_half = min(rate, 1 - rate)  # the harder direction: away from it, the same difference shows sooner
+    seen = detectable_difference(towards_half, cold.trials, DISAGREES / 2, POWER, b_trials=min(trials, MOST_COMPARED))
     if seen is None:
         return "too few trials to tell whether they differ"
     return (

@@ -9,7 +9,7 @@ import pytest
 
 from triage.classify.case import Facts
 from triage.classify.findings import classify
-from triage.model.arm import BASELINE, Arm, Level
+from triage.model.arm import BASELINE, Arm, Depth, Level
 from triage.model.claim import ArmCount, Claim, SignatureStudy, Study
 from triage.model.outcome import Outcome
 from triage.model.signature import signature_of
@@ -73,6 +73,15 @@ class Bench:
         outcome = kwargs.pop("outcome", Outcome.PASSED)
         return [Trial(arm=arm, stage=stage, outcome=outcome, **kwargs) for _ in range(number)]
 
+    def forks(self, *clusters: tuple[int, int], failing: Trial | None = None, arm: Arm = BASELINE) -> list[Trial]:
+        """Forked trials, failed and all of each process; those that fail do so as `failing` did."""
+        trials = []
+        for number, (failed, size) in enumerate(clusters, 1):
+            common = {"arm": arm.forked, "cluster": number}
+            trials += [self._again(failing, **common) for _ in range(failed)]
+            trials += self.passes(size - failed, **common)
+        return trials
+
     def arm(self, factor: str, value: str, ids: tuple[str, ...] = ()) -> Arm:
         return Arm((Level(factor=factor, value=value, ids=ids),))
 
@@ -121,9 +130,16 @@ class Bench:
         return Study(target=TARGET, studies=studies, total=total, baseline=baseline, **kwargs)
 
     def _count(self, trials: Sequence[Trial], arm: Arm, key: str | None) -> ArmCount:
-        mine = [trial for trial in trials if trial.arm == arm]
-        signatures = [signature_of(trial, str(self.root)) for trial in mine]
-        return ArmCount(arm, sum(s is not None and key in {None, s.key} for s in signatures), len(mine))
+        clusters: dict[int | None, list[int]] = {}
+        for trial in trials:
+            if trial.arm == arm:
+                signature = signature_of(trial, str(self.root))
+                cluster = clusters.setdefault(trial.cluster, [0, 0])
+                cluster[0] += signature is not None and key in {None, signature.key}
+                cluster[1] += 1
+        failed, size = (sum(pair[i] for pair in clusters.values()) for i in (0, 1))
+        pairs = tuple((pair[0], pair[1]) for pair in clusters.values())
+        return ArmCount(arm, failed, size, pairs if arm.depth is Depth.FORKED else ())
 
     def classify(self, trials: Sequence[Trial], *claims: Claim, **kwargs: object) -> tuple[Finding, ...]:
         target = kwargs.pop("target", TARGET)
