@@ -94,9 +94,14 @@ class ForkServer:
         self.invocation = invocation
         self._close = contextlib.ExitStack()
         self._buffer = b""
+        self.worn = False
+        """Whether it is of no further use: what a trial left cannot be removed."""
         began = time.monotonic()
         try:
             self._start(limit)
+        except OSError as error:
+            self._close.close()
+            raise UnforkableError(f"no server could be started: {error.strerror or error}") from error
         except BaseException:
             self._close.close()
             raise
@@ -202,7 +207,10 @@ class ForkServer:
         died = end.signal is not None or end.limit_hit
         recorded = self._head + self._wire_file.read()
         wire, verdict = interpret(request, end, recorded, read_crash(self.scratch) if died else "")
-        self._tidy()
+        try:
+            self._tidy()
+        except OSError:
+            self.worn = True
         if request.invocation is not self._last[0]:
             self._last = (request.invocation, request.invocation.command(self.runner.base))
         command = self._last[1]
@@ -361,6 +369,8 @@ class ForkPool:
             self._forget(common, generation)
             raise
         self._died.discard(common)
+        if server.worn:
+            self._forget(common, generation)
         return finished, price
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 from pathlib import Path
@@ -27,7 +26,7 @@ class Snapshot:
                 self._files[str(path)] = signature(status), status.st_mode, path.read_bytes()
 
     def put_back(self) -> None:
-        """Remove what is new, and make anew what was changed or removed."""
+        """Remove what is new, and make anew what was changed or removed. Raises OSError if that cannot be done."""
         met = {self._folder}
         self._visit(self._folder, met)
         if len(met) == len(self._modes) + len(self._files):
@@ -76,10 +75,11 @@ def signature(status: os.stat_result) -> Signature:
 
 
 def discard(name: str) -> None:
-    """Remove a file or a folder, whatever it is; what resists stays."""
+    """Remove a file or a folder, whatever it is. Raises OSError."""
     path = Path(name)
     if path.is_dir() and not path.is_symlink():
         remove(path)
+        if path.exists():
+            raise OSError(f"{name} cannot be removed")
     else:
-        with contextlib.suppress(OSError):
-            path.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)

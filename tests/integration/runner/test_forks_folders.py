@@ -130,3 +130,22 @@ def test_a_base_folder_that_collection_made(forks: Any):
     )
     forks.write("test_d.py", "def test(): pass\n")
     assert "collection made pytest's base temporary folder" in forks.refusal("test_d.py::test")
+
+
+def test_what_cannot_be_removed_ends_the_server(forks: Any, monkeypatch: pytest.MonkeyPatch):
+    forks.write("test_d.py", "import os, tempfile\ndef test(): os.mkdir(tempfile.gettempdir() + '/left')\n")
+    with monkeypatch.context() as patched:
+        patched.setattr("triage.runner.snapshot.remove", lambda _: None)
+        assert forks.run("test_d.py::test").trial.outcome == "passed"
+    assert forks.pool._servers == {}
+    assert forks.run("test_d.py::test").trial.outcome == "passed"
+
+
+def test_where_no_server_can_be_started(forks: Any, folder: Path, monkeypatch: pytest.MonkeyPatch):
+    def fail(*_: Any) -> None:
+        raise PermissionError(1, "no pipes here")
+
+    forks.write("test_d.py", "def test(): pass\n")
+    monkeypatch.setattr("triage.runner.forks.os.mkfifo", fail)
+    assert forks.refusal("test_d.py::test") == "no server could be started: no pipes here"
+    assert list((folder / "tmp").iterdir()) == []
