@@ -1,9 +1,10 @@
 """Null simulation of the planner, and its power: `python tests/benchmarks/null.py [EXPERIMENTS]` writes `reports/null.*`.
 
-The planner that `triage run` uses is driven by simulated trials over all factors. Under the null no factor has any effect and
-the rate may drift in time; every confirmed claim is then a false one. Predicted before the first run: at most ALPHA (4%)
-of the experiments blame anything, fewer in fact, since exact tests of counts rarely use their level up; a broken instrument (say,
-the screen's trials counted again in the confirmation) would show 10% and more at middling rates.
+The planner that `triage run` uses is driven by simulated trials over all factors, with forked trials and without. Under
+the null no factor has any effect and the rate may drift in time; every confirmed claim is then a false one. Predicted before the
+first run: at most ALPHA (4%) of the experiments blame anything, fewer in fact, since exact tests of counts rarely use their
+level up; a broken instrument (say, the screen's trials counted again in the confirmation) would show 10% and more at
+middling rates.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import sys
 import time
 from collections import Counter
+from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -21,6 +23,7 @@ from simulation import Rate, at, blamed, constant, decided_at_start, ramp, secon
 from triage.experiment.confirm import ALPHA
 from triage.stats.intervals import clopper_pearson
 
+Row = dict[str, object]
 NULLS: dict[str, Rate] = {
     "1%": constant(0.01),
     "3%": constant(0.03),
@@ -60,64 +63,81 @@ EFFECTS: dict[str, tuple[str, Rate]] = {
 }
 
 
-def run_nulls(experiments: int) -> list[dict[str, object]]:
-    rows: list[dict[str, object]] = []
-    each = -(-experiments // len(NULLS))
-    for number, (name, rate) in enumerate(NULLS.items()):
-        wrong: Counter[str] = Counter()
-        any_wrong = trials = 0
-        for seed in range(each):
-            planner = simulate(rate, seed * 1000 + number)
-            factors = blamed(planner)
-            wrong.update(factors)
-            any_wrong += bool(factors)
-            trials += planner.ledger.trials
-        low, high = clopper_pearson(any_wrong, each)
-        rows.append(
-            {
-                "null": name,
-                "experiments": each,
-                "blamed": any_wrong,
-                "low": low,
-                "high": high,
-                "by_factor": dict(wrong),
-                "mean_trials": trials / each,
-            }
-        )
-        print(rows[-1], file=sys.stderr, flush=True)
-    return rows
+def run_null(number: int, name: str, each: int, *, forking: bool) -> Row:
+    rate = NULLS[name]
+    wrong: Counter[str] = Counter()
+    any_wrong = trials = 0
+    for seed in range(each):
+        planner = simulate(rate, seed * 1000 + number, forking=forking)
+        factors = blamed(planner)
+        wrong.update(factors)
+        any_wrong += bool(factors)
+        trials += planner.ledger.trials
+    low, high = clopper_pearson(any_wrong, each)
+    return {
+        "null": name,
+        "forking": forking,
+        "experiments": each,
+        "blamed": any_wrong,
+        "low": low,
+        "high": high,
+        "by_factor": dict(wrong),
+        "mean_trials": trials / each,
+    }
 
 
-def run_effects(experiments: int) -> list[dict[str, object]]:
-    rows: list[dict[str, object]] = []
-    for number, (name, (factor, rate)) in enumerate(EFFECTS.items()):
-        for budget in (120.0, 300.0):
-            right = other = trials = 0
-            for seed in range(experiments):
-                planner = simulate(rate, seed * 1000 + 500 + number, budget)
-                factors = blamed(planner)
-                right += factor in factors
-                other += bool(factors - {factor})
-                trials += planner.ledger.trials
-            rows.append(
-                {
-                    "effect": name,
-                    "budget": budget,
-                    "experiments": experiments,
-                    "found": right / experiments,
-                    "another_blamed": other / experiments,
-                    "mean_trials": trials / experiments,
-                }
-            )
-            print(rows[-1], file=sys.stderr, flush=True)
-    return rows
+def run_effect(number: int, name: str, budget: float, experiments: int, *, forking: bool) -> Row:
+    factor, rate = EFFECTS[name]
+    right = other = trials = 0
+    seconds = 0.0
+    for seed in range(experiments):
+        planner = simulate(rate, seed * 1000 + 500 + number, budget, forking=forking)
+        factors = blamed(planner)
+        right += factor in factors
+        other += bool(factors - {factor})
+        trials += planner.ledger.trials
+        seconds += planner.bench.clock()
+    return {
+        "effect": name,
+        "forking": forking,
+        "budget": budget,
+        "experiments": experiments,
+        "found": right / experiments,
+        "another_blamed": other / experiments,
+        "mean_trials": trials / experiments,
+        "mean_seconds": seconds / experiments,
+    }
+
+
+def finished(rows: list[Future[Row]]) -> list[Row]:
+    found = []
+    for row in rows:
+        found.append(row.result())
+        print(found[-1], file=sys.stderr, flush=True)
+    return found
+
+
+def yes(row: Row) -> str:
+    return "yes" if row["forking"] else "no"
 
 
 def main() -> None:
     experiments = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     started = time.monotonic()
-    nulls = run_nulls(experiments)
-    effects = run_effects(max(20, experiments // 50))
+    each, few = -(-experiments // len(NULLS) // 2), max(20, experiments // 100)
+    both = (True, False)
+    with ProcessPoolExecutor() as pool:
+        nulls = finished(
+            [pool.submit(run_null, i, name, each, forking=forking) for forking in both for i, name in enumerate(NULLS)]
+        )
+        effects = finished(
+            [
+                pool.submit(run_effect, i, name, budget, few, forking=forking)
+                for i, name in enumerate(EFFECTS)
+                for budget in (120.0, 300.0)
+                for forking in both
+            ]
+        )
     total = sum(int(str(row["experiments"])) for row in nulls)
     wrong = sum(int(str(row["blamed"])) for row in nulls)
     low, high = clopper_pearson(wrong, total)
@@ -129,27 +149,27 @@ def main() -> None:
     lines = [
         "# Null simulation and power of the planner",
         "",
-        "Regenerate with `make null` (about ten minutes). The planner of `triage run` is driven by simulated trials of 0.35 s over",
-        "all factors, with its early stopping, 120 s an experiment unless stated.",
+        "Regenerate with `make null` (about half an hour). The planner of `triage run` is driven by simulated trials over all",
+        "factors, of 0.35 s, or of 0.012 s where they are forked; with its early stopping, 120 s an experiment unless stated.",
         "",
         f"**Any factor blamed without an effect: {wrong} of {total} = {wrong / total:.2%}** (95%: {low:.2%} to {high:.2%};"
         f" the level is {ALPHA:.0%}).",
         "",
-        "| no effect, failure rate | experiments | any factor blamed | 95% interval | trials an experiment |",
-        "| --- | ---: | ---: | --- | ---: |",
+        "| no effect, failure rate | forked trials | experiments | any factor blamed | 95% interval | trials an experiment |",
+        "| --- | --- | ---: | ---: | --- | ---: |",
     ]
     for row in nulls:
         share = float(str(row["blamed"])) / float(str(row["experiments"]))
-        cells = [row["null"], row["experiments"], f"{share:.2%}", f"{row['low']:.2%} to {row['high']:.2%}"]
+        cells = [row["null"], yes(row), row["experiments"], f"{share:.2%}", f"{row['low']:.2%} to {row['high']:.2%}"]
         lines.append("| " + " | ".join(map(str, [*cells, f"{row['mean_trials']:.0f}"])) + " |")
     lines += [
         "",
-        "| real effect | budget | experiments | found and confirmed | another factor blamed too | trials an experiment |",
-        "| --- | ---: | ---: | ---: | ---: | ---: |",
+        "| real effect | budget | forked trials | experiments | found and confirmed | another factor too | trials | seconds |",
+        "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     lines += [
-        f"| {row['effect']} | {row['budget']:.0f} s | {row['experiments']} | {row['found']:.0%} | {row['another_blamed']:.1%} | "
-        f"{row['mean_trials']:.0f} |"
+        f"| {row['effect']} | {row['budget']:.0f} s | {yes(row)} | {row['experiments']} | {row['found']:.0%} | "
+        f"{row['another_blamed']:.1%} | {row['mean_trials']:.0f} | {row['mean_seconds']:.0f} |"
         for row in effects
     ]
     (reports / "null.md").write_text("\n".join(lines) + "\n")
