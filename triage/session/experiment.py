@@ -386,6 +386,9 @@ def merged(counts: Iterable[ArmCount]) -> tuple[ArmCount, ...]:
         elif count.trials:
             few.setdefault(count.arm.levels[0].factor, []).append(count)
     for factor, group in few.items():
+        if len(group) == 1:
+            kept += group
+            continue
         arm = Arm((Level(factor=factor, value=f"{len(group)} levels"),), Depth.FORKED)
         failed, trials = sum(count.failed for count in group), sum(count.trials for count in group)
         clusters = tuple(cluster for count in group for cluster in count.clusters)

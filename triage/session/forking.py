@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from triage.model.project import Item
 from triage.runner.cold import ColdRunner, Finished, Request
-from triage.runner.forks import ForkPool, UnforkableError
+from triage.runner.forks import ForkPool, UnforkableError, split
 
 DEAR = 3.0
 """A process that collects the whole scope may take so many times as long to start as a cold trial; else only the target."""
@@ -53,7 +53,7 @@ class Forking:
                 continue
             if start > max(LEAST_DEAR, DEAR * self.cold_seconds) and len(self._candidates) > 1:
                 self._next("")
-            return self._numbered(finished, (generation, around, request.invocation.python), start), start
+            return self._numbered(finished, (generation, split(request, around)[0]), start), start
         raise UnforkableError(self.reason or "")
 
     def close(self) -> None:
