@@ -108,6 +108,21 @@ def plain_evidence(claim: Claim) -> Evidence | None:
     return Evidence(kind="plain", statement=statement)
 
 
+def flakiness(trials: Iterable[Trial]) -> Evidence | None:
+    """Say how soon it was known that the target both passes and fails; None if it never was. The order is that of the runs."""
+    failed = passed = False
+    began: float | None = None
+    for number, trial in enumerate((trial for trial in trials if trial.is_evidence), 1):
+        began = trial.started if began is None else began
+        failed, passed = failed or trial.is_failure, passed or not trial.is_failure
+        if failed and passed:
+            seconds = max(0.0, trial.started + trial.wall_seconds - began)
+            told = f"after {counted(number, 'trial')}, {seconds:.1f} s after the first began"
+            statement = f"flaky: it had both passed and failed {told}"
+            return Evidence(kind="flaky", statement=statement, data={"trials": number, "seconds": round(seconds, 3)})
+    return None
+
+
 def tried(study: Study) -> list[Evidence]:
     """Return one piece of evidence for the baseline and for each factor that was varied, with the bound of every arm."""
     pieces = []

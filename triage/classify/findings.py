@@ -16,6 +16,7 @@ from triage.classify.cause import Proposal
 from triage.classify.evidence import (
     claim_evidence,
     contradiction,
+    flakiness,
     not_varied,
     plain_evidence,
     rates,
@@ -89,7 +90,8 @@ def classify(
                 findings.append(_finding(case, known, study, counted_trials, proposal or _undetermined(case)))
         findings.sort(key=lambda finding: VERDICT_GRAVITY.index(finding.verdict))
     findings += [only_forked(one, failures, _known(study, one), study) for one, failures in forked]
-    return tuple(_with(finding, left_out) for finding in findings)
+    flaky = flakiness(everything)
+    return tuple(_with(finding, left_out, flaky) for finding in findings)
 
 
 def _known(study: Study, signature: Signature) -> SignatureStudy:
@@ -316,5 +318,6 @@ def _left_out(trials: Sequence[Trial]) -> tuple[str, ...]:
     return tuple(f"{number} of {len(trials)} trials {said[outcome]}" for outcome, number in counts.items() if number)
 
 
-def _with(finding: Finding, left_out: tuple[str, ...]) -> Finding:
-    return replace(finding, not_established=(*finding.not_established, *left_out)) if left_out else finding
+def _with(finding: Finding, left_out: tuple[str, ...], flaky: Evidence | None) -> Finding:
+    evidence = (*finding.evidence, flaky) if flaky and finding.signature else finding.evidence
+    return replace(finding, evidence=evidence, not_established=(*finding.not_established, *left_out))
