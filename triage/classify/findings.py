@@ -27,7 +27,8 @@ from triage.classify.forked import forked_evidence, is_forked, only_forked
 from triage.classify.ranking import hypotheses
 from triage.classify.roles import Roles
 from triage.classify.stable import hiding, stable_fail, stable_pass
-from triage.classify.wording import bound, contrast, counted, happening, level_of, sentence
+from triage.classify.wording import bound, contrast, counted, happening, interval, level_of, of, sentence
+from triage.model.arm import BASELINE
 from triage.model.claim import ArmCount, Claim, SignatureStudy, Study
 from triage.model.outcome import GRAVITY, Outcome
 from triage.model.signature import Signature, signature_of
@@ -163,6 +164,9 @@ def _summary(case: Case, known: SignatureStudy, trials: Sequence[Trial], proposa
         how_often = contrast(case.trigger, trials)
     else:
         how_often = f"in {len(case.failures)} of {counted(len(_probed(trials)), 'trial')}"
+        own = next((count for count in known.arms if count.arm == BASELINE.forked), None)
+        if own is not None and own.failed:
+            how_often += f", and run as by the user in {of(own)} forked ones ({interval(own)})"
     text = f"{what} {how_often}"
     if proposal.verdict is Verdict.UNDETERMINED:
         if case.trigger:
