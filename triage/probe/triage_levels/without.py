@@ -32,7 +32,8 @@ class Plugin:
         talk to xdist's workers.
         """
         manager: Any = config.pluginmanager
-        if not getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+        workers = getattr(config.option, "numprocesses", None) or getattr(config.option, "tx", None)
+        if not workers and not hasattr(config, "workerinput"):
             known = manager.hasplugin
             manager.hasplugin = lambda name: name != "xdist" and known(name)
 
