@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from triage.model.outcome import Outcome
-from triage.runner import forks as engine
+from triage.runner import fork_server as engine
 from triage.runner.cold import Finished
 from triage.runner.forks import UnforkableError
 from triage.runner.process import CancelledError

@@ -146,6 +146,6 @@ def test_where_no_server_can_be_started(forks: Any, folder: Path, monkeypatch: p
         raise PermissionError(1, "no pipes here")
 
     forks.write("test_d.py", "def test(): pass\n")
-    monkeypatch.setattr("triage.runner.forks.os.mkfifo", fail)
+    monkeypatch.setattr("triage.runner.fork_server.os.mkfifo", fail)
     assert forks.refusal("test_d.py::test") == "no server could be started: no pipes here"
     assert list((folder / "tmp").iterdir()) == []

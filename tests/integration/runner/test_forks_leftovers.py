@@ -141,7 +141,7 @@ def test_a_trial_has_the_descriptors_of_a_process_of_its_own(forks: Any):
 
 
 def test_what_is_recorded_is_emptied_before_it_grows(forks: Any, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("triage.runner.forks.MOST_WIRE", 2000)
+    monkeypatch.setattr("triage.runner.fork_server.MOST_WIRE", 2000)
     forks.write("test_m.py", "def test(): assert 0\n")
     for _ in range(20):
         trial = forks.run("test_m.py::test").trial
