@@ -34,6 +34,7 @@ class Table:
             forking=True,
         )
         self.requests: list[Request] = []
+        self.forked = FORKED
         self.refused: Callable[[Arm], bool] = lambda _: False
         self._processes: dict[tuple[int, str], int] = {}
 
@@ -54,11 +55,11 @@ class Table:
         known = len(self._processes)
         cluster = self.process(request)
         start = START if len(self._processes) > known else 0.0
-        self.now += start + FORKED
+        self.now += start + self.forked
         return Observation(
             signature="s" if fails(request) else None,
             index=1,
-            seconds=start + FORKED,
+            seconds=start + self.forked,
             start_seconds=start,
             cluster=cluster,
         )

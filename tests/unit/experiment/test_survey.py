@@ -7,7 +7,7 @@ import pytest
 from simulation import HashSeed
 
 from triage.experiment.ledger import CHOOSING
-from triage.experiment.screen import ALIKE, QUIET_FORKED, ROUNDS_WITH_FORKS, SURVEYED, Screen
+from triage.experiment.screen import ALIKE, QUIET_FORKED, QUIET_TRIALS, ROUNDS_WITH_FORKS, SURVEYED, Screen
 from triage.experiment.survey import BASELINES, LEVELS, Survey
 from triage.experiment.survey import SEEDS as FRESH
 from triage.model.arm import BASELINE, Depth
@@ -135,6 +135,15 @@ def test_surveys_end_when_every_process_fails_always_or_never(make_table, fails)
 def test_where_nothing_fails_surveys_end_after_enough_trials(table):
     table.play(Screen(table.bench).run())
     assert QUIET_FORKED <= table.bench.ledger.evidence[Depth.FORKED] <= 1.5 * QUIET_FORKED
+
+
+def test_slow_forks_are_waited_for(make_table):
+    """The cold trials were enough long before."""
+    table = make_table(factors=[])
+    table.forked = 0.5
+    table.play(Screen(table.bench).run())
+    assert table.bench.ledger.evidence[Depth.COLD] > QUIET_TRIALS
+    assert table.bench.ledger.evidence[Depth.FORKED] >= QUIET_FORKED
 
 
 def test_where_forking_is_refused_the_screen_goes_on_with_fresh_processes(make_table):
