@@ -64,6 +64,7 @@ class Confirm:
         """Contrasts to be claimed, the strongest first; those still open count if they may yet be something."""
         worth = [c for c in self.contrasts if c.state is State.WORTH_A_CLAIM]
         worth += [c for c in self.contrasts if c.state is State.OPEN and c.p_value(self.bench.ledger) <= STANDS_OUT]
+        worth = [c for c in worth if c.refined or not c.factor.many_chances]
         first: dict[tuple[str, str], Contrast] = {}
         for contrast in worth:  # looked at in two kinds of trials, a factor is still claimed once
             first.setdefault((contrast.signature, contrast.factor.name), contrast)

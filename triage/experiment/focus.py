@@ -160,6 +160,8 @@ class Focus:
                     f"the limits ended the search while `{contrast.factor.name}` was being minimised",
                 )
                 contrast.refined = True
+                if contrast.factor.many_chances:  # only its exact event can be claimed
+                    contrast.state = State.DROPPED
                 continue
             before = (contrast.trigger, contrast.counter)
             if contrast.trigger is not None:

@@ -76,15 +76,18 @@ class Ledger:
         depth: Depth = Depth.COLD,
     ) -> ArmCount:
         """Count the events of a factor at a level (None: the baseline), in the sense of that factor."""
-        event = factor.screening_event if screening else factor.event
         arm = arm_of(level, depth)
         clusters: defaultdict[int | None, list[int]] = defaultdict(lambda: [0, 0])
         for stage, observation in self.seen.get(arm, ()):
             if stage in stages:
-                happened = event(level, observation, signature)
-                if happened is not None:
-                    clusters[observation.cluster][0] += happened
-                    clusters[observation.cluster][1] += 1
+                if screening:
+                    failed, chances = factor.screening_counts(level, observation, signature)
+                else:
+                    happened = factor.event(level, observation, signature)
+                    failed, chances = (0, 0) if happened is None else (int(happened), 1)
+                if chances:
+                    clusters[observation.cluster][0] += failed
+                    clusters[observation.cluster][1] += chances
         return counted(arm, clusters)
 
     def tally(self, arm: Arm, signature: str, stages: Collection[Stage]) -> ArmCount:

@@ -6,7 +6,7 @@ Where trials can be forked, a survey of them goes before each of these rounds an
 from __future__ import annotations
 
 from triage.experiment.bench import Bench, Trials
-from triage.experiment.contrast import STANDS_OUT
+from triage.experiment.contrast import EXPLAINS, STANDS_OUT, choose
 from triage.experiment.ledger import CHOOSING
 from triage.experiment.survey import Survey
 from triage.factors.base import Factor, Forks, arm_of
@@ -27,6 +27,8 @@ SURVEYED = 20
 """Failures and passes of forked trials of the baseline, or trials of one process, that are enough."""
 ALIKE = 3
 """Processes whose forked trials all ended alike, after which more of them are of no use."""
+CLEAR = 1e-6
+"""Exact p of forked trials at which the screen has nothing to add."""
 SOLID_FAILURES = 24
 """Cold trials after which a target that never passed is called so."""
 ROUNDS, ROUNDS_WITH_FORKS = 8, 4
@@ -54,7 +56,7 @@ class Screen:
         """Yield the trials of this stage."""
         rounds = 0
         slice_ = FIRST_SLICE
-        while not self._screened(rounds):
+        while not (self._screened(rounds) or self._explained()):
             if self.bench.forking and not self._surveyed():
                 yield from self._survey.run(slice_, self._surveyed)
             began = self.bench.clock()
@@ -78,7 +80,20 @@ class Screen:
             return True
         # Every process fails always or never: what decides was fixed before the fork.
         large = [trials for _, trials in baseline.clusters if trials >= SURVEYED]
-        return bool(baseline.failed) and len(large) >= ALIKE and not ledger.varies_within()
+        alike = len(large) >= ALIKE and not ledger.varies_within()
+        return alike and (bool(baseline.failed) or not ledger.failed[Depth.FORKED])
+
+    def _explained(self) -> bool:
+        """Whether forked trials, of which there are many, show one factor to explain the failure all but completely."""
+        ledger = self.bench.ledger
+        for signature, _ in ledger.failures.most_common(1):
+            for factor in self.bench.factors:
+                found = choose(factor, signature, ledger, [], Depth.FORKED) if factor.forks is Forks.CHILD else None
+                if found is not None and factor.home is not None:  # of a seed, only replays count
+                    first, second = found.counts(ledger)
+                    if first.rate - second.rate >= EXPLAINS and found.p_value(ledger) <= CLEAR:
+                        return True
+        return False
 
     def _forked_enough(self) -> bool:
         return not self.bench.forking or self.bench.ledger.evidence[Depth.FORKED] >= QUIET_FORKED

@@ -95,9 +95,13 @@ class Factor:
             return None
         return seen.signature == signature
 
-    def screening_event(self, level: Level | None, seen: Observation, signature: str) -> bool | None:
-        """Like `event`, for choosing what to look at more closely; may be broader than what is claimed."""
-        return self.event(level, seen, signature)
+    def screening_counts(self, level: Level | None, seen: Observation, signature: str) -> tuple[int, int]:
+        """Return failures and chances to fail of an observation, for choosing what to look at more closely.
+
+        May be broader than what is claimed (`event`), and count more than one chance.
+        """
+        happened = self.event(level, seen, signature)
+        return (0, 0) if happened is None else (int(happened), 1)
 
     def refine(
         self, trigger: Level | None, counter: Level | None, signature: str, rate: float, background: float

@@ -49,7 +49,7 @@ class Repeat(Factor):
     def event(self, level: Level | None, seen: Observation, signature: str) -> bool | None:
         """Failed exactly at the last of the executions asked for; a failure before that says nothing of that one.
 
-        While screening (see `screening_event`) any later execution counts.
+        While screening (see `screening_counts`) every later execution counts.
         """
         failed = super().event(level, seen, signature)
         last = 1 if level is None else int(level.value)
@@ -57,12 +57,17 @@ class Repeat(Factor):
             return failed
         return True if (seen.index or 1) == last else None
 
-    def screening_event(self, level: Level | None, seen: Observation, signature: str) -> bool | None:
-        """Whether it failed at a later execution than the first; chooses, never concludes."""
+    def screening_counts(self, level: Level | None, seen: Observation, signature: str) -> tuple[int, int]:
+        """Count every execution after the first as a chance, up to the one that failed: the hazard over all of them."""
         failed = super().event(level, seen, signature)
-        if level is None or not failed:
-            return failed
-        return True if (seen.index or 1) > 1 else None
+        if failed is None:
+            return 0, 0
+        if level is None:
+            return int(failed), 1
+        if seen.signature is None:
+            return 0, int(level.value) - 1
+        later = (seen.index or 1) - 1
+        return (1, later) if failed and later else (0, max(0, later - 1))
 
     def refine(
         self, trigger: Level | None, counter: Level | None, signature: str, rate: float, background: float
