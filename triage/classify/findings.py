@@ -187,7 +187,7 @@ def _evidence(
         plain = plain_evidence(claim)
         if plain:
             found.append(plain)
-    found += forked_evidence(known.arms, study.unforkable)
+    found += forked_evidence(known.arms, study)
     share = f"{len(case.failures)} of {counted(len(_probed(trials)), 'trial')} failed so, over all arms"
     found.append(Evidence(kind="rate", statement=share))
     first = next((trial.failure for trial in case.failures if trial.failure and trial.failure.message), None)

@@ -27,10 +27,10 @@ def is_forked(trial: Trial) -> bool:
     return trial.arm.depth is Depth.FORKED
 
 
-def forked_evidence(counts: Sequence[ArmCount], unforkable: str | None) -> list[Evidence]:
+def forked_evidence(counts: Sequence[ArmCount], study: Study) -> list[Evidence]:
     """Say how the baseline did in forked trials beside fresh processes, or why there are none."""
-    if unforkable:
-        return [Evidence(kind="forked", statement=f"every trial ran in a fresh process: {unforkable}")]
+    if study.unforkable:
+        return [Evidence(kind="forked", statement=f"every trial ran in a fresh process: {study.unforkable}")]
     known = {count.arm: count for count in counts}
     forked = known.get(BASELINE.forked)
     if forked is None or not forked.trials:
@@ -42,7 +42,12 @@ def forked_evidence(counts: Sequence[ArmCount], unforkable: str | None) -> list[
     cold = known.get(BASELINE)
     if cold is not None and cold.trials:
         statement += f", in fresh processes in {of(cold)}: {comparison(forked, cold)}"
-    return [Evidence(kind="forked", statement=statement)]
+    found = [Evidence(kind="forked", statement=statement)]
+    if study.seeded_apart:
+        names = ", ".join(f"`{name}`" for name in study.seeded_apart)
+        told = f"something seeds {names} at import, with another state in each process, which all forks of one share"
+        found.append(Evidence(kind="seeded", statement=told))
+    return found
 
 
 def comparison(forked: ArmCount, cold: ArmCount) -> str:

@@ -84,5 +84,7 @@ class Study(Struct, frozen=True, kw_only=True):
     """Factors that were not varied, each with the reason in words for people."""
     unforkable: str | None = None
     """Why no trial could be forked; None if they could."""
+    seeded_apart: tuple[str, ...] = ()
+    """Random generators that the target seeds at import, with another state in each process."""
     baseline: ArmCount | None = None
     """Any failure of the user's own command; None if it had no trial."""

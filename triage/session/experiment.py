@@ -330,6 +330,7 @@ class Experiment:
             excluded=tuple(self.excluded),
             baseline=next((count for count in totals if count.arm == BASELINE), None),
             unforkable=self.forking.reason if self.forking else None,
+            seeded_apart=self.forking.seeded_apart if self.forking else (),
         )
 
     def report(self, unfit: UnfitError | None = None) -> Report:

@@ -32,6 +32,7 @@ class Forking:
         self._candidates = [alone] if len(files) > MOST_FILES or len(scope) <= 1 else [files, alone]
         self._clusters: dict[object, int] = {}
         self._last = 0
+        self._seeded: dict[str, set[str]] = {}
         self.reason = reason
 
     def run(self, request: Request, generation: int) -> tuple[Finished, float]:
@@ -53,8 +54,17 @@ class Forking:
                 continue
             if start > max(LEAST_DEAR, DEAR * self.cold_seconds) and len(self._candidates) > 1:
                 self._next("")
+            if start:
+                for seeded in self.pool.seeded():
+                    for generator, digest in seeded.items():
+                        self._seeded.setdefault(generator, set()).add(digest)
             return self._numbered(finished, (generation, split(request, around)[0]), start), start
         raise UnforkableError(self.reason or "")
+
+    @property
+    def seeded_apart(self) -> tuple[str, ...]:
+        """Generators that the target seeds at import, with another state in each process."""
+        return tuple(sorted(name for name, digests in self._seeded.items() if len(digests) > 1))
 
     def close(self) -> None:
         """End all processes that were to be forked."""

@@ -33,6 +33,10 @@ class FakePool:
         self.asked: list[tuple[str, ...]] = []
         self.start: Start = lambda *_: 0.0
         self.closed = False
+        self.states: list[dict[str, str]] = []
+
+    def seeded(self) -> tuple[dict[str, str], ...]:
+        return tuple(self.states[-1:])
 
     def run(self, request: Request, around: tuple[str, ...], generation: int) -> tuple[Finished, float]:
         self.asked.append(around)
@@ -223,3 +227,13 @@ def test_processes_that_take_turns_keep_their_numbers(make: Callable[..., Forkin
 
 def test_a_process_that_was_there_has_a_number_too(make: Callable[..., Forking]) -> None:
     assert clusters(make(), [(request(), 1), (request(), 1), (request(), 2)]) == [1, 1, 2]
+
+
+def test_generators_that_are_seeded_otherwise_in_each_process_are_told(make: Callable[..., Forking]) -> None:
+    forking = make(lambda *_: 0.1)
+    pool: FakePool = forking.pool  # type: ignore[assignment]
+    for generation, state in enumerate(("one", "one", "two")):
+        pool.states.append({"random": state, "numpy.random": "same"})
+        assert forking.seeded_apart == ()
+        forking.run(request(), generation)
+    assert forking.seeded_apart == ("random",)
