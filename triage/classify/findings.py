@@ -23,7 +23,7 @@ from triage.classify.evidence import (
     reproduction,
     standing,
 )
-from triage.classify.forked import forked_evidence, is_forked, only_forked
+from triage.classify.forked import forked_evidence, is_forked, made_by_forking, only_forked
 from triage.classify.ranking import hypotheses
 from triage.classify.roles import Roles
 from triage.classify.stable import hiding, stable_fail, stable_pass
@@ -55,7 +55,9 @@ def classify(
         signature = signature_of(trial, root)
         if signature is not None:
             groups.setdefault(signature, []).append(trial)
-    forked = _forked_alone(everything, groups, root)
+    alone = [(one, failures, _known(study, one)) for one, failures in _forked_alone(everything, groups, root)]
+    artefacts = tuple(filter(None, (made_by_forking(one, known) for one, _, known in alone)))
+    forked = [case for case in alone if made_by_forking(case[0], case[2]) is None]
     left_out = _left_out(everything)
     killed = sum(trial.outcome is Outcome.KILLED for trial in own)
     if not counted_trials:
@@ -90,7 +92,8 @@ def classify(
             else:
                 findings.append(_finding(case, known, study, counted_trials, proposal or _undetermined(case)))
         findings.sort(key=lambda finding: VERDICT_GRAVITY.index(finding.verdict))
-    findings += [only_forked(one, failures, _known(study, one), study) for one, failures in forked]
+    findings += [only_forked(one, failures, known, study) for one, failures, known in forked]
+    findings[0] = replace(findings[0], evidence=(*findings[0].evidence, *artefacts))
     flaky = flakiness(everything)
     return tuple(_with(finding, left_out, flaky) for finding in findings)
 

@@ -50,12 +50,31 @@ def forked_evidence(counts: Sequence[ArmCount], study: Study) -> list[Evidence]:
     return found
 
 
+def made_by_forking(signature: Signature, known: SignatureStudy) -> Evidence | None:
+    """Say so if forked trials failed always and fresh processes never, too often for chance: then forking itself does it."""
+    arms = {count.arm: count for count in known.arms}
+    forked, cold = arms.get(BASELINE.forked), arms.get(BASELINE)
+    if forked is None or cold is None or cold.failed or forked.failed < forked.trials or not differ(forked, cold):
+        return None
+    statement = (
+        f"forking itself made it fail, which counts for nothing: it {happening(signature)} in {of(forked)} of them, from "
+        f"{counted(len(forked.clusters), 'process')}, and in none of {counted(cold.trials, 'fresh process')}"
+    )
+    return Evidence(kind="forked", statement=statement)
+
+
+def differ(forked: ArmCount, cold: ArmCount) -> bool:
+    """Whether two counts are held to differ; forked trials count for what their clusters are worth."""
+    failed, trials = (round(number) for number in effective(forked.clusters))
+    return fisher_two_sided(failed, max(trials, failed), cold.failed, cold.trials) < DISAGREES
+
+
 def comparison(forked: ArmCount, cold: ArmCount) -> str:
     """Say whether two counts agree, and what difference would have been seen."""
+    if differ(forked, cold):
+        return "they differ, and fresh processes count"
     failed, trials = (round(number) for number in effective(forked.clusters))
     trials = max(trials, failed)
-    if fisher_two_sided(failed, trials, cold.failed, cold.trials) < DISAGREES:
-        return "they differ, and fresh processes count"
     rate = failed / trials if trials else 0.0
     towards_half = min(rate, 1 - rate)  # the harder direction: away from it, the same difference shows sooner
     seen = detectable_difference(towards_half, cold.trials, DISAGREES / 2, POWER, b_trials=min(trials, MOST_COMPARED))

@@ -32,6 +32,8 @@ def stable_pass(study: Study, trials: Sequence[Trial], killed: int = 0) -> Findi
     """
     total = ArmCount(BASELINE, 0, len(trials))
     forked = sum(count.trials for count in study.total if count.arm.depth is Depth.FORKED)
+    if any(count.failed for count in study.total if count.arm.depth is Depth.FORKED):
+        forked = 0  # made by forking
     own = study.baseline if study.baseline and study.baseline.trials and not study.baseline.failed else None
     enough = len(trials) >= ENOUGH_PASSES
     if own and own.trials < len(trials):
@@ -122,7 +124,7 @@ def _forked(study: Study) -> list[Evidence]:
         return [Evidence(kind="forked", statement=f"every trial ran in a fresh process: {study.unforkable}")]
     counts = [count for count in study.total if count.arm.depth is Depth.FORKED and count.trials]
     trials = sum(count.trials for count in counts)
-    if not trials:
+    if not trials or any(count.failed for count in counts):  # made by forking, and told as such
         return []
     own = next((count for count in counts if not count.arm.levels), None)
     statement = f"none of {counted(trials, 'forked trial')} failed"

@@ -107,7 +107,7 @@ class Experiment:
             self.runner,
             self.target,
             self.project.scope,
-            scout.wall_seconds,
+            scout,
             self.unforkable,
         )
         planner = self.planner = Planner(

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from triage.model.outcome import Outcome
 from triage.model.project import Item
+from triage.model.trial import Trial
 from triage.runner.cold import ColdRunner, Finished, Request
 from triage.runner.forks import ForkPool, UnforkableError, split
 
@@ -15,18 +17,21 @@ DEAR = 3.0
 LEAST_DEAR = 2.0
 """Seconds that are never too long for a start."""
 MOST_FILES = 2000
+DEADLY = 3
+"""First forked trials, all of which hang or crash where a fresh process passed, after which no more are forked."""
 
 
 class Forking:
     """Runs forked trials of `target`. A context manager; `reason` says why there are none, once that is known."""
 
     def __init__(
-        self, runner: ColdRunner, target: Item, scope: Sequence[Item], cold_seconds: float, reason: str | None
+        self, runner: ColdRunner, target: Item, scope: Sequence[Item], cold: Trial, reason: str | None
     ) -> None:
-        """`reason` is why there cannot be any, None if there can."""
+        """`cold` is a trial in a fresh process, `reason` why there cannot be any forked one, None if there can."""
         self.pool = ForkPool(runner)
         self.target = target
-        self.cold_seconds = cold_seconds
+        self.cold_seconds = cold.wall_seconds
+        self._deadly = 0 if cold.outcome is Outcome.PASSED else None
         files = tuple(dict.fromkeys(item.id.split("::", 1)[0] for item in (*scope, target)))
         alone = (target.id,)
         self._candidates = [alone] if len(files) > MOST_FILES or len(scope) <= 1 else [files, alone]
@@ -58,6 +63,7 @@ class Forking:
                 for seeded in self.pool.seeded():
                     for generator, digest in seeded.items():
                         self._seeded.setdefault(generator, set()).add(digest)
+            self._watch(finished.trial.outcome)
             return self._numbered(finished, (generation, split(request, around)[0]), start), start
         raise UnforkableError(self.reason or "")
 
@@ -69,6 +75,18 @@ class Forking:
     def close(self) -> None:
         """End all processes that were to be forked."""
         self.pool.close()
+
+    def _watch(self, outcome: Outcome) -> None:
+        """Give up where forking itself seems to kill: each such trial may cost a whole time limit."""
+        if self._deadly is None:
+            return
+        if outcome not in {Outcome.HUNG, Outcome.CRASHED}:
+            self._deadly = None
+            return
+        self._deadly += 1
+        if self._deadly >= DEADLY:
+            self._candidates = []
+            self.reason = f"the first {DEADLY} forked trials hung or crashed, where a fresh process had passed"
 
     def _next(self, why: str) -> None:
         self._candidates.pop(0)

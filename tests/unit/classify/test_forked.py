@@ -220,3 +220,16 @@ def test_why_nothing_could_be_forked_is_said(bench: Bench) -> None:
     assert evidence(flaky).statement == said
     (without,) = bench.classify(bench.passes(30))
     assert not [one for one in without.evidence if one.kind == "forked"]
+
+
+def test_what_forking_itself_does_is_no_finding(bench: Bench) -> None:
+    always = bench.forks((40, 40), (40, 40), (40, 40), failing=bench.fail())
+    (finding,) = bench.classify([*bench.passes(30), *always])
+    assert finding.verdict is Verdict.STABLE_PASS
+    assert "forked" not in finding.summary
+    (told,) = [one.statement for one in finding.evidence if one.kind == "forked"]
+    assert "120 of 120" in told
+    assert "none of 30 fresh processes" in told
+    one_process = bench.forks((40, 40), failing=bench.fail())
+    (finding,) = bench.classify([*bench.passes(30), *one_process])  # it may have drawn something at import
+    assert finding.verdict is Verdict.UNDETERMINED

@@ -33,6 +33,7 @@ class FakePool:
         self.asked: list[tuple[str, ...]] = []
         self.start: Start = lambda *_: 0.0
         self.closed = False
+        self.outcomes: list[Outcome] = []
         self.states: list[dict[str, str]] = []
 
     def seeded(self) -> tuple[dict[str, str], ...]:
@@ -41,7 +42,8 @@ class FakePool:
     def run(self, request: Request, around: tuple[str, ...], generation: int) -> tuple[Finished, float]:
         self.asked.append(around)
         start = self.start(request, around, generation)
-        trial = Trial(arm=request.arm, stage=request.stage, outcome=Outcome.PASSED)
+        outcome = self.outcomes.pop(0) if self.outcomes else Outcome.PASSED
+        trial = Trial(arm=request.arm, stage=request.stage, outcome=outcome)
         return Finished(trial=trial, end=ProcessEnd()), start
 
     def close(self) -> None:
@@ -57,8 +59,10 @@ def make(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Forking]:
         scope: Sequence[Item] = SCOPE,
         cold_seconds: float = 0.5,
         reason: str | None = None,
+        scout: Outcome = Outcome.PASSED,
     ) -> Forking:
-        made = Forking(None, TARGET, scope, cold_seconds, reason)  # type: ignore[arg-type]
+        cold = Trial(arm=BASELINE, stage=Stage.SCOUT, outcome=scout, wall_seconds=cold_seconds)
+        made = Forking(None, TARGET, scope, cold, reason)  # type: ignore[arg-type]
         made.pool.start = start  # type: ignore[attr-defined]
         return made
 
@@ -237,3 +241,26 @@ def test_generators_that_are_seeded_otherwise_in_each_process_are_told(make: Cal
         assert forking.seeded_apart == ()
         forking.run(request(), generation)
     assert forking.seeded_apart == ("random",)
+
+
+@pytest.mark.parametrize(
+    ("scout", "outcomes", "given_up"),
+    [
+        (Outcome.PASSED, [Outcome.HUNG, Outcome.CRASHED, Outcome.HUNG], True),
+        (Outcome.PASSED, [Outcome.HUNG, Outcome.HUNG], False),
+        (Outcome.PASSED, [Outcome.FAILED, Outcome.HUNG, Outcome.HUNG, Outcome.HUNG], False),
+        (Outcome.CRASHED, [Outcome.CRASHED] * 3, False),
+    ],
+    ids=["all", "too few", "not the first", "so does a fresh process"],
+)
+def test_forking_that_kills_is_given_up(
+    make: Callable[..., Forking], scout: Outcome, outcomes: list[Outcome], given_up: bool
+) -> None:
+    forking = make(scout=scout)
+    forking.pool.outcomes = list(outcomes)  # type: ignore[attr-defined]
+    for _ in outcomes:
+        forking.run(request(), 0)
+    assert bool(forking.reason) is given_up
+    if given_up:
+        with pytest.raises(UnforkableError, match="hung or crashed"):
+            forking.run(request(), 0)
