@@ -351,57 +351,6 @@ def test_repeat_refuses_xdists_workers(plugin_project):
     assert len(plugin_project.run("-n", "0", levels="repeat=3").of("start")) == 9
 
 
-# -- without ---------------------------------------------------------------------------------------------------------
-
-FLAKY = """\
-import pytest
-counter = []
-@pytest.mark.flaky(reruns=3)
-def test_marked():
-    counter.append(1)
-    assert len(counter) == 2
-"""
-
-
-@pytest.mark.parametrize("name", ["rerunfailures", "pytest-rerunfailures", "pytest_rerunfailures"])
-def test_without_rerunfailures_marks_and_options_have_no_effect(plugin_project, name):
-    plugin_project.write("pytest.ini", "[pytest]\nfilterwarnings = error\naddopts = --strict-markers --reruns 3\n")
-    plugin_project.write("test_a.py", FLAKY)
-    args = ("-p", "no:randomly")
-    assert plugin_project.run(*args).complete().status == 0
-    result = plugin_project.run(*args, levels=f"without={name},no-such-plugin").complete()
-    assert result.status == 1
-    assert result.phases("test_marked") == [("setup", "passed"), ("call", "failed"), ("teardown", "passed")]
-    assert "1 failed in" in result.stdout
-
-
-def test_without_randomly_the_order_is_pytests_own(plugin_project):
-    plugin_project.write("test_a.py", "".join(f"def test_{number}(): pass\n" for number in range(10, 40)))
-    own = [f"test_{number}" for number in range(10, 40)]
-    args = ("--randomly-seed=1",)
-    assert plugin_project.run(*args).complete().started() != own
-    assert plugin_project.run(*args, levels="without=randomly").complete().started() == own
-
-
-def test_levels_reach_xdists_workers(plugin_project):
-    plugin_project.write("pytest.ini", "[pytest]\naddopts = --reruns 3\n")
-    plugin_project.write("test_a.py", FLAKY)
-    plugin_project.write(
-        "test_b.py",
-        """\
-        import os, random, sys
-        drawn = random.random()
-        def test_draws():
-            assert drawn == random.Random(7).random()
-            assert "TRIAGE_LEVELS" not in os.environ
-            assert not [path for path in sys.path if path.endswith("/.triage/plugins")]
-        """,
-    )
-    result = plugin_project.run("-n", "1", levels="rng_seed=7 without=rerunfailures,randomly").complete()
-    assert result.phases("test_marked")[1] == ("call", "failed")
-    assert result.phases("test_draws")[1] == ("call", "passed"), result.stdout
-
-
 def test_levels_work_together(project):
     project.write("test_a.py", "import random\n" + THREE + "def test_d(): assert random.random() > 0\n")
     project.write("ids.json", json.dumps(["test_a.py::test_d", "test_a.py::test_b"]))

@@ -1,4 +1,4 @@
-"""`without=rerunfailures` beside xdist: nothing of it is left in a process of its own, and workers miss nothing."""
+"""`without`: plugins without effect, whose marks and options stay known; also beside xdist, with workers and without."""
 
 from __future__ import annotations
 
@@ -78,3 +78,42 @@ def test_a_project_without_xdist_is_as_before(plugin_project):
     plugin_project.write("test_a.py", FLAKY)
     result = plugin_project.run("-p", "no:xdist", levels=WITHOUT).complete()
     assert result.phases("test_marked")[1] == ("call", "failed")
+
+
+@pytest.mark.parametrize("name", ["rerunfailures", "pytest-rerunfailures", "pytest_rerunfailures"])
+def test_without_rerunfailures_marks_and_options_have_no_effect(plugin_project, name):
+    plugin_project.write("pytest.ini", "[pytest]\nfilterwarnings = error\naddopts = --strict-markers --reruns 3\n")
+    plugin_project.write("test_a.py", FLAKY)
+    args = ("-p", "no:randomly")
+    assert plugin_project.run(*args).complete().status == 0
+    result = plugin_project.run(*args, levels=f"without={name},no-such-plugin").complete()
+    assert result.status == 1
+    assert result.phases("test_marked") == [("setup", "passed"), ("call", "failed"), ("teardown", "passed")]
+    assert "1 failed in" in result.stdout
+
+
+def test_without_randomly_the_order_is_pytests_own(plugin_project):
+    plugin_project.write("test_a.py", "".join(f"def test_{number}(): pass\n" for number in range(10, 40)))
+    own = [f"test_{number}" for number in range(10, 40)]
+    args = ("--randomly-seed=1",)
+    assert plugin_project.run(*args).complete().started() != own
+    assert plugin_project.run(*args, levels="without=randomly").complete().started() == own
+
+
+def test_levels_reach_xdists_workers(plugin_project):
+    plugin_project.write("pytest.ini", "[pytest]\naddopts = --reruns 3\n")
+    plugin_project.write("test_a.py", FLAKY)
+    plugin_project.write(
+        "test_b.py",
+        """\
+        import os, random, sys
+        drawn = random.random()
+        def test_draws():
+            assert drawn == random.Random(7).random()
+            assert "TRIAGE_LEVELS" not in os.environ
+            assert not [path for path in sys.path if path.endswith("/.triage/plugins")]
+        """,
+    )
+    result = plugin_project.run("-n", "1", levels="rng_seed=7 without=rerunfailures,randomly").complete()
+    assert result.phases("test_marked")[1] == ("call", "failed")
+    assert result.phases("test_draws")[1] == ("call", "passed"), result.stdout

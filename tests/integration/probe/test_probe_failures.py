@@ -292,3 +292,43 @@ def test_a_plugin_that_runs_the_protocol_itself(project):
     forgiven = 'def test_forgiven(): raise KeyError("again")'
     whole(result.failure("test_forgiven"), "KeyError", "'again'", forgiven)
     assert result.phases("test_skipped")[1] == ("call", "skipped")
+
+
+def test_subtests_fixture(project):
+    project.write(
+        "test_a.py",
+        """\
+        def test_it(subtests):
+            for number in range(3):
+                with subtests.test(number=number):
+                    assert number != 1
+        """,
+    )
+    result = project.run().complete()
+    failures = [event["failure"] for event in result.of("phase") if event["failure"]]
+    assert failures[0]["exception"] == "AssertionError"
+    assert failures[0]["source"] == "assert number != 1"
+    assert result.phases("test_it")[-1] == ("teardown", "passed")
+    assert result.status == 1
+
+
+def test_a_report_changed_by_the_users_own_hook_is_recorded_as_changed(project):
+    project.write(
+        "conftest.py",
+        """\
+        import pytest
+        @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+        def pytest_runtest_makereport(item, call):
+            outcome = yield
+            report = outcome.get_result()
+            if report.when == "call" and item.name == "test_good":
+                report.outcome, report.longrepr = "failed", "the reviewer says no"
+            if report.when == "call" and item.name == "test_bad":
+                report.outcome = "passed"
+        """,
+    )
+    project.write("test_a.py", "def test_good(): pass\ndef test_bad(): assert 0\n")
+    result = project.run().complete()
+    assert result.phases("test_good") == FAILED
+    assert result.failure("test_good")["message"] == "the reviewer says no"
+    assert result.phases("test_bad") == PASSED
