@@ -111,7 +111,7 @@ class Focus:
         ]
 
     def _fresh(self, factor: Factor) -> list[Arm]:
-        if factor.forks is Forks.SERVER and self.bench.ledger.varies_within():
+        if factor.forks is Forks.SERVER and self.bench.ledger.starts_alike():
             return []
         depth = Depth.FORKED if self.bench.forking and factor.forks is Forks.CHILD else Depth.COLD
         levels = [factor.fresh(self.bench.rng) for _ in range(SEEDS[depth])]

@@ -10,10 +10,13 @@ from triage.model.arm import BASELINE, Arm, Depth, Level
 from triage.model.claim import ArmCount
 from triage.model.observation import ANY, Observation
 from triage.model.trial import Stage
+from triage.stats.clusters import alike
 
 CHOOSING = frozenset({Stage.SCREEN, Stage.FOCUS})
 """Stages whose trials may choose a claim."""
 COUNTED = CHOOSING | {Stage.CONFIRM}
+LARGE = 10
+"""Forked trials from which on those of one process say something about it."""
 
 
 class Ledger:
@@ -117,13 +120,19 @@ class Ledger:
         return self.tally(BASELINE, ANY, COUNTED).trials
 
     def varies_within(self) -> bool:
-        """Whether forks of one process, all at the baseline, both passed and failed: nothing fixed at its start decides."""
+        """Whether forks of one process, all at the baseline, both passed and failed: its start alone does not decide."""
         clusters = self.tally(BASELINE.forked, ANY, COUNTED).clusters
         return any(0 < failed < trials for failed, trials in clusters)
+
+    def starts_alike(self) -> bool:
+        """Whether forks of several processes fail about as often: what is fixed at a start hardly matters."""
+        clusters = [pair for pair in self.tally(BASELINE.forked, ANY, COUNTED).clusters if pair[1] >= LARGE]
+        return any(failed for failed, _ in clusters) and alike(clusters)
 
 
 def counted(arm: Arm, clusters: dict[int | None, list[int]]) -> ArmCount:
     """Add clusters up; those of cold trials, each a process of its own, are not kept apart."""
     pairs = tuple((failed, trials) for failed, trials in clusters.values())
     failed, trials = sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
-    return ArmCount(arm, failed, trials, pairs if arm.depth is Depth.FORKED else ())
+    forked = arm.depth is Depth.FORKED
+    return ArmCount(arm, failed, trials, pairs if forked else (), tuple(clusters) if forked else ())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from triage.experiment.bench import Bench, Trials
 from triage.experiment.contrast import EXPLAINS, STANDS_OUT, choose
-from triage.experiment.ledger import CHOOSING
+from triage.experiment.ledger import CHOOSING, LARGE
 from triage.experiment.survey import Survey
 from triage.factors.base import Factor, Forks, arm_of
 from triage.model.arm import BASELINE, Arm, Depth, Level
@@ -25,6 +25,8 @@ QUIET_FORKED = 1000
 """Forked trials, beside these, if trials can be forked; a rate of 0.3% is excluded where every trial decides anew."""
 SURVEYED = 20
 """Failures and passes of forked trials of the baseline, or trials of one process, that are enough."""
+PROCESSES = 4
+"""Processes that were forked before the rate of forked trials is taken for known: what they draw at their start may matter."""
 ALIKE = 3
 """Processes whose forked trials all ended alike, after which more of them are of no use."""
 CLEAR = 1e-6
@@ -58,7 +60,7 @@ class Screen:
         slice_ = FIRST_SLICE
         while not (self._screened(rounds) or self._explained()):
             if self.bench.forking and not self._surveyed():
-                yield from self._survey.run(slice_, self._surveyed)
+                yield from self._survey.run(slice_, lambda: self._measured() or self._surveyed())
             began = self.bench.clock()
             arms = self._quiet_round(rounds) if rounds >= ROUNDS and not self.bench.ledger.failures else self._round()
             self.bench.rng.shuffle(arms)
@@ -76,12 +78,19 @@ class Screen:
         if not ledger.failures:
             return self._forked_enough()
         baseline = ledger.tally(BASELINE.forked, ANY, CHOOSING)
-        if min(baseline.failed, baseline.trials - baseline.failed) >= SURVEYED:
+        clusters = [trials for _, trials in baseline.clusters if trials >= LARGE]
+        if self._measured() and len(clusters) >= PROCESSES:
             return True
         # Every process fails always or never: what decides was fixed before the fork.
         large = [trials for _, trials in baseline.clusters if trials >= SURVEYED]
         alike = len(large) >= ALIKE and not ledger.varies_within()
         return alike and (bool(baseline.failed) or not ledger.failed[Depth.FORKED])
+
+    def _measured(self) -> bool:
+        """Whether the rate of forked trials is known well enough, and what the last process had to say."""
+        baseline = self.bench.ledger.tally(BASELINE.forked, ANY, CHOOSING)
+        known = min(baseline.failed, baseline.trials - baseline.failed) >= SURVEYED
+        return known and baseline.clusters[-1][1] >= LARGE
 
     def _explained(self) -> bool:
         """Whether forked trials, of which there are many, show one factor to explain the failure all but completely."""
@@ -142,8 +151,8 @@ class Screen:
         counts = [self.bench.ledger.tally(arm, ANY, CHOOSING) for arm in arms if arm in self.bench.ledger.seen]
         if any(count.failed for count in counts):
             return True
-        if factor.forks is Forks.SERVER and self.bench.ledger.varies_within():
-            return len(counts) >= ROUNDS_WITH_FORKS  # what is fixed in a process does not decide
+        if factor.forks is Forks.SERVER and self.bench.ledger.starts_alike():
+            return len(counts) >= ROUNDS_WITH_FORKS  # what is fixed in a process does not matter
         everything = self._comparable()
         if not any(tally.failed for tally in everything):
             return len(counts) >= ROUNDS

@@ -20,6 +20,8 @@ class ArmCount(Struct, frozen=True):
     clusters: tuple[tuple[int, int], ...] = ()
     """Of forked trials: failed and trials of each process that they were forked from; what was drawn at its start, all of its
     trials share."""
+    processes: tuple[int | None, ...] = ()
+    """Of forked trials: the number of each of these processes."""
 
     @property
     def rate(self) -> float:

@@ -6,7 +6,6 @@ import platform
 import random
 import time
 from collections.abc import Iterable
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -17,7 +16,7 @@ from triage.experiment.ledger import COUNTED
 from triage.experiment.planner import Planner
 from triage.factors.base import Context, Factor
 from triage.factors.registry import factors
-from triage.model.arm import BASELINE, Arm, Depth, Level
+from triage.model.arm import BASELINE, Arm, Depth
 from triage.model.claim import ArmCount, SignatureStudy, Study
 from triage.model.events import EventSink, ExperimentFinished, TrialFinished, TrialStarted
 from triage.model.invocation import Invocation, relative_to
@@ -27,7 +26,7 @@ from triage.model.outcome import GRAVITY, NO_EVIDENCE, Outcome
 from triage.model.project import Item
 from triage.model.signature import Signature, signature_of
 from triage.model.trial import Stage, Trial
-from triage.model.verdict import Environment, Finding, Report, Strength, Verdict
+from triage.model.verdict import Environment, Report
 from triage.runner.cold import ColdRunner, Request
 from triage.runner.forks import UnforkableError
 from triage.runner.wire import Facts as Seen
@@ -36,6 +35,7 @@ from triage.session.limits import Limits
 from triage.session.options import RunOptions
 from triage.session.prepare import Prepared
 from triage.session.record import Record
+from triage.session.summary import headed, merged, unfit_finding
 from triage.store.history import History
 from triage.targets.side_effects import reach
 
@@ -49,8 +49,6 @@ FEW = "`--trials` bounds their number, and a fresh process tells most"
 """Why trials are not forked where their number is what is scarce."""
 SHOWN_EVERY = 0.2
 """Seconds between two forked trials that listeners are told of."""
-FEWEST_SHOWN = 10
-"""Forked trials from which on an arm has a line of its own among the rates."""
 MOST_BROKEN = 5
 """Broken trials in a row after which the instrument is given up."""
 
@@ -375,39 +373,3 @@ class Experiment:
             return ()
         ledger = self.planner.ledger
         return merged(ledger.tally(arm, ANY, COUNTED) for arm in ledger.arms())
-
-
-def merged(counts: Iterable[ArmCount]) -> tuple[ArmCount, ...]:
-    """Put the forked arms of a factor that had hardly a trial each, such as fresh seeds, together into one."""
-    kept: list[ArmCount] = []
-    few: dict[str, list[ArmCount]] = {}
-    for count in counts:
-        if count.arm.depth is Depth.COLD or not count.arm.levels or count.trials >= FEWEST_SHOWN:
-            kept.append(count)
-        elif count.trials:
-            few.setdefault(count.arm.levels[0].factor, []).append(count)
-    for factor, group in few.items():
-        if len(group) == 1:
-            kept += group
-            continue
-        arm = Arm((Level(factor=factor, value=f"{len(group)} levels"),), Depth.FORKED)
-        failed, trials = sum(count.failed for count in group), sum(count.trials for count in group)
-        clusters = tuple(cluster for count in group for cluster in count.clusters)
-        kept.append(ArmCount(arm, failed, trials, clusters))
-    return tuple(kept)
-
-
-def headed(findings: tuple[Finding, ...], **rest: Any) -> Report:
-    """Return a report whose top level repeats its first, gravest finding; `rest` are the fields that only a report has."""
-    return Report(**{name: getattr(findings[0], name) for name in Finding.__struct_fields__}, findings=findings, **rest)
-
-
-def unfit_finding(why: str, what_to_do: str, excluded: Iterable[tuple[str, str]] = ()) -> Finding:
-    """Return the finding of a target that was not experimented on."""
-    return Finding(
-        verdict=Verdict.UNDETERMINED,
-        strength=Strength.SUGGESTED,
-        summary=f"Nothing was found out: {why}.",
-        not_established=("whether it is flaky at all", *(f"{name}: {reason}" for name, reason in excluded)),
-        next=what_to_do,
-    )

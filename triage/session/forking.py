@@ -90,6 +90,7 @@ class Forking:
 
     def _next(self, why: str) -> None:
         self._candidates.pop(0)
+        self.pool.close()
         if not self._candidates:
             self.reason = why
 

@@ -17,9 +17,10 @@ from triage.model.events import EventSink, ExperimentStarted, Noted, Preparing
 from triage.model.verdict import Environment, Report
 from triage.runner.cold import ColdRunner
 from triage.session import controls
-from triage.session.experiment import Experiment, UnfitError, headed, unfit_finding
+from triage.session.experiment import Experiment, UnfitError
 from triage.session.options import RunOptions, check_factors
 from triage.session.prepare import Prepared, prepare
+from triage.session.summary import headed, unfit_finding
 from triage.store.history import History
 
 PREPARING_SHARE = 0.5

@@ -34,6 +34,27 @@ def design_effect(clusters: Sequence[tuple[int, int]]) -> float:
     return max(1.0, variance * (total - 1) / (rate * (1 - rate)))
 
 
+def alike(clusters: Sequence[tuple[int, int]], level: float = 0.05) -> bool:
+    """Whether the clusters differ no more than chance lets them; False with fewer than `FEWEST` of them.
+
+    Pearson's chi-square test of homogeneity at `level`. Meant for clusters of some ten trials and more; where all trials ended the
+    same, the clusters are alike. Raises `ValueError` for impossible counts.
+    """
+    for failed, trials in clusters:
+        require_counts(failed, trials)
+    known = [cluster for cluster in clusters if cluster[1]]
+    total = sum(trials for _, trials in known)
+    if len(known) < FEWEST:
+        return False
+    rate = sum(failed for failed, _ in known) / total
+    if rate in {0.0, 1.0}:
+        return True
+    spread = sum((failed - rate * trials) ** 2 / trials for failed, trials in known) / (rate * (1 - rate))
+    from scipy.special import gammaincc  # type: ignore[import-untyped]  # noqa: PLC0415 - slow to import
+
+    return float(gammaincc((len(known) - 1) / 2, spread / 2)) > level
+
+
 def clustered_interval(clusters: Sequence[tuple[int, int]], confidence: float = 0.95) -> tuple[float, float]:
     """Return a two-sided interval of the failure rate: the exact one at the effective numbers of failures and trials.
 
@@ -46,7 +67,7 @@ def clustered_interval(clusters: Sequence[tuple[int, int]], confidence: float = 
     failed, trials = effective(clusters)
     known, total = sum(bool(size) for _, size in clusters), sum(size for _, size in clusters)
     if known >= FEWEST and known < total and 0 < failed < trials:
-        from scipy.special import stdtrit  # type: ignore[import-untyped]  # noqa: PLC0415 - slow to import
+        from scipy.special import stdtrit  # noqa: PLC0415 - slow to import
 
         quantile = (1 + confidence) / 2
         shrink = float((stdtrit(total - 1, quantile) / stdtrit(known - 1, quantile)) ** 2)

@@ -6,8 +6,8 @@ from random import Random
 import pytest
 from simulation import HashSeed
 
-from triage.experiment.ledger import CHOOSING
-from triage.experiment.screen import ALIKE, QUIET_FORKED, QUIET_TRIALS, ROUNDS_WITH_FORKS, SURVEYED, Screen
+from triage.experiment.ledger import CHOOSING, LARGE
+from triage.experiment.screen import ALIKE, PROCESSES, QUIET_FORKED, QUIET_TRIALS, ROUNDS_WITH_FORKS, SURVEYED, Screen
 from triage.experiment.survey import BASELINES, LEVELS, Survey
 from triage.experiment.survey import SEEDS as FRESH
 from triage.model.arm import BASELINE, Depth
@@ -107,9 +107,10 @@ def test_surveys_end_when_failures_and_passes_of_the_baseline_are_enough(table):
     table.play(Screen(table.bench).run(), share(0.5))
     baseline = table.bench.ledger.tally(BASELINE.forked, ANY, CHOOSING)
     few = min(baseline.failed, baseline.trials - baseline.failed)
-    assert SURVEYED <= few <= 1.5 * SURVEYED
+    assert SURVEYED <= few <= 2 * SURVEYED
     generations = Counter(request.generation for request in forked(table.requests))
-    assert len(generations) == 1
+    assert len(generations) == PROCESSES, "one process may have drawn what matters"
+    assert all(trials >= LARGE for _, trials in baseline.clusters)
 
 
 def test_a_rare_failure_is_surveyed_in_every_round(table):
@@ -128,8 +129,7 @@ def test_surveys_end_when_every_process_fails_always_or_never(make_table, fails)
     table.play(screen.run(), lambda request: request.arm.depth is Depth.FORKED and request.generation in fails)
     baseline = table.bench.ledger.tally(BASELINE.forked, ANY, CHOOSING)
     assert not table.bench.ledger.varies_within()
-    assert len(baseline.clusters) == (ALIKE if len(fails) > ALIKE else 2)
-    assert baseline.trials - baseline.failed in {0, SURVEYED}, "the last one stops when there are enough"
+    assert len(baseline.clusters) == (ALIKE if len(fails) > ALIKE else PROCESSES)
 
 
 def test_where_nothing_fails_surveys_end_after_enough_trials(table):

@@ -2,7 +2,7 @@ from random import Random
 
 import pytest
 
-from triage.stats.clusters import FEWEST, clustered_interval, design_effect, effective
+from triage.stats.clusters import FEWEST, alike, clustered_interval, design_effect, effective
 from triage.stats.intervals import clopper_pearson
 
 Clusters = list[tuple[int, int]]
@@ -134,3 +134,16 @@ def test_of_few_clusters_the_spread_is_trusted_less():
     rng = Random(4)
     intervals = [clustered_interval(drawn(rng, 0.5, 0.1, 3, 50)) for _ in range(SIMULATED)]
     assert sum(low <= 0.5 <= high for low, high in intervals) / SIMULATED >= 0.93
+
+
+def test_clusters_are_alike_unless_chance_can_hardly_do_it() -> None:
+    assert alike([(9, 30), (10, 30), (11, 30)])
+    assert not alike([(0, 30), (18, 30), (0, 30)])
+    assert alike([(0, 30)] * 3)
+    assert not alike([(9, 30), (10, 30)]), "two of them say nothing of their spread"
+
+
+def test_clusters_that_chance_made_are_seldom_called_different() -> None:
+    rng = Random(7)
+    drawn = [[(sum(rng.random() < 0.3 for _ in range(20)), 20) for _ in range(4)] for _ in range(400)]
+    assert sum(not alike(clusters) for clusters in drawn) / len(drawn) <= 0.09
