@@ -139,7 +139,7 @@ def write(rows: list[dict[str, Any]]) -> None:
     lines = [
         "# The fixtures, triaged",
         "",
-        "Regenerate with `make fixtures`. Each case ran cold, with the budget of its `truth.toml`; a case that is named "
+        "Regenerate with `make fixtures`. Each case ran with the budget of its `truth.toml`; a case that is named "
         "alone replaces its row.",
         "",
         f"**Real bugs called anything else than a real bug or undetermined: {', '.join(wrong) if wrong else 'none'}.**",

@@ -109,16 +109,17 @@ def plain_evidence(claim: Claim) -> Evidence | None:
 
 
 def flakiness(trials: Iterable[Trial]) -> Evidence | None:
-    """Say how soon it was known that the target both passes and fails; None if it never was. The order is that of the runs."""
-    failed = passed = False
+    """Say how soon one arm had both a pass and a failure; None if none ever had. The order is that of the runs."""
+    seen: dict[Arm, set[bool]] = {}
     began: float | None = None
     for number, trial in enumerate((trial for trial in trials if trial.is_evidence), 1):
         began = trial.started if began is None else began
-        failed, passed = failed or trial.is_failure, passed or not trial.is_failure
-        if failed and passed:
+        ways = seen.setdefault(trial.arm, set())
+        ways.add(trial.is_failure)
+        if len(ways) > 1:
             seconds = max(0.0, trial.started + trial.wall_seconds - began)
             told = f"after {counted(number, 'trial')}, {seconds:.1f} s after the first began"
-            statement = f"flaky: it had both passed and failed {told}"
+            statement = f"flaky: `{trial.arm.label}` had both passed and failed {told}"
             return Evidence(kind="flaky", statement=statement, data={"trials": number, "seconds": round(seconds, 3)})
     return None
 

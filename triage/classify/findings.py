@@ -191,7 +191,7 @@ def _evidence(
         if plain:
             found.append(plain)
     found += forked_evidence(known.arms, study)
-    share = f"{len(case.failures)} of {counted(len(_probed(trials)), 'trial')} failed so, over all arms"
+    share = f"{len(case.failures)} of {counted(len(_probed(trials)), 'fresh process')} failed so, over all arms"
     found.append(Evidence(kind="rate", statement=share))
     first = next((trial.failure for trial in case.failures if trial.failure and trial.failure.message), None)
     if first:

@@ -36,7 +36,7 @@ def forked_evidence(counts: Sequence[ArmCount], study: Study) -> list[Evidence]:
     if forked is None or not forked.trials:
         return []
     statement = (
-        f"forked from {counted(len(forked.clusters), 'process')} that had collected, the user's own command failed so in "
+        f"forked from {counted(len(forked.clusters), 'process')} that had collected, and run as the user runs it, it failed so in "
         f"{of(forked)} trials ({interval(forked)})"
     )
     cold = known.get(BASELINE)
@@ -52,9 +52,10 @@ def forked_evidence(counts: Sequence[ArmCount], study: Study) -> list[Evidence]:
 
 def made_by_forking(signature: Signature, known: SignatureStudy) -> Evidence | None:
     """Say so if forked trials failed always and fresh processes never, too often for chance: then forking itself does it."""
-    arms = {count.arm: count for count in known.arms}
-    forked, cold = arms.get(BASELINE.forked), arms.get(BASELINE)
-    if forked is None or cold is None or cold.failed or forked.failed < forked.trials or not differ(forked, cold):
+    forked = next((count for count in known.arms if count.arm == BASELINE.forked), None)
+    fresh = [count for count in known.arms if count.arm.depth is Depth.COLD]
+    cold = ArmCount(BASELINE, sum(count.failed for count in fresh), sum(count.trials for count in fresh))
+    if forked is None or cold.failed or forked.failed < forked.trials or not differ(forked, cold):
         return None
     statement = (
         f"forking itself made it fail, which counts for nothing: it {happening(signature)} in {of(forked)} of them, from "

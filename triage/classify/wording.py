@@ -14,6 +14,8 @@ from triage.stats.intervals import clopper_pearson, upper_bound
 
 HOMES = {"order": "isolated", "repeat": "1", "workers": "none"}
 """The level at which the baseline holds a factor, where it holds it still."""
+SMALLEST = 0.001
+"""Per cent below which, and as much below 100, a rate is no longer written out."""
 UNPINNED = "as in the user's own command"
 PHRASES = {
     "python": "on Python {}",
@@ -33,6 +35,8 @@ def of(count: ArmCount) -> str:
 def percent(rate: float) -> str:
     """`3.0 %`; two significant digits for small rates, so that nothing that was not excluded reads as zero."""
     value = 100 * rate
+    if 0 < min(value, 100 - value) < SMALLEST:
+        return f"<{SMALLEST} %" if value < 50 else f">{100 - SMALLEST} %"
     return f"{value:.0f} %" if value >= 10 else f"{value:.2g} %"
 
 

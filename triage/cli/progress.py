@@ -24,6 +24,7 @@ from triage.model.events import (
     TrialStarted,
 )
 from triage.model.trial import Stage
+from triage.stats.clusters import clustered_interval
 from triage.stats.intervals import clopper_pearson
 
 MOST_ROWS = 12
@@ -54,15 +55,18 @@ class Progress:
 
     def __enter__(self) -> Self:
         if self.console.is_terminal:
-            self._live = Live(
-                console=self.console,
-                get_renderable=self._draw,
-                refresh_per_second=4,
-                transient=True,
-                redirect_stdout=False,
-            )
-            self._live.start()
+            self._start()
         return self
+
+    def _start(self) -> None:
+        self._live = Live(
+            console=self.console,
+            get_renderable=self._draw,
+            refresh_per_second=4,
+            transient=True,
+            redirect_stdout=False,
+        )
+        self._live.start()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -96,8 +100,8 @@ class Progress:
         if live:
             live.stop()
         write()
-        if live:
-            live.start(refresh=True)
+        if live:  # a new one: the old one would wipe as many lines as it had before
+            self._start()
 
     def _draw(self) -> RenderableType:
         lines: list[RenderableType] = []
@@ -114,11 +118,14 @@ class Progress:
 
     def _table(self) -> Table:
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        table.add_column("arm", no_wrap=True, overflow="ellipsis", max_width=44)
-        table.add_column("failed", justify="right")
-        table.add_column("rate", justify="right")
+        numbers = 52  # columns that the others take
+        width = max(16, min(60, self.console.width - numbers))
+        table.add_column("arm", no_wrap=True, overflow="ellipsis", max_width=width)
+        table.add_column("failed", justify="right", no_wrap=True)
+        table.add_column("rate", justify="right", no_wrap=True)
         table.add_column("0 to 100%, 95% interval", no_wrap=True)
-        worst = sorted(self._counts, key=lambda count: (bool(count.arm.levels), -count.rate, -count.trials))
+        tried = [count for count in self._counts if count.trials]
+        worst = sorted(tried, key=lambda count: (bool(count.arm.levels), -count.rate, -count.trials))
         for count in worst[:MOST_ROWS]:
             table.add_row(
                 Text(count.arm.label), f"{count.failed}/{count.trials}", f"{count.rate:.0%}", interval_bar(count)
@@ -131,10 +138,10 @@ class Progress:
 
 
 def interval_bar(count: ArmCount, width: int = BAR) -> Text:
-    """Draw the exact 95% interval of a rate on a line from 0 to 100%, with the rate itself marked."""
+    """Draw the 95% interval of a rate on a line from 0 to 100%, with the rate itself marked."""
     if not count.trials:
         return Text("·" * width, style="dim")
-    low, high = clopper_pearson(count.failed, count.trials)
+    low, high = clustered_interval(count.clusters) if count.clusters else clopper_pearson(count.failed, count.trials)
     first, last = int(low * (width - 1)), round(high * (width - 1))
     mark = round(count.rate * (width - 1))
     cells = ["·"] * width

@@ -15,6 +15,8 @@ FAILURES, MOST = 20, 600
 """Forked failures of the baseline that make a rate exact enough, and trials after which it is low enough."""
 STARTS = 5
 """A process is forked so many times as long as it took to start before another one is."""
+FRESH = 10
+"""Fresh processes that are tried at least."""
 SHARE = 0.97
 """Part of the budget by whose end the looking stops."""
 
@@ -33,7 +35,7 @@ class Agreement:
             if arm is None:
                 continue
             forked = self.bench.ledger.tally(arm.forked, signature, COUNTED)
-            wanted = trials_to_see(forked.rate, SURE)
+            wanted = max(FRESH, trials_to_see(forked.rate, SURE))
             while not (self._settled(arm, signature, wanted) or self.bench.over(SHARE)):
                 self.bench.doing = f"looking for it in fresh processes, {arm.label}"
                 yield from self.bench.trial(arm, Stage.FOCUS)

@@ -14,7 +14,7 @@ from triage.stats.clusters import alike
 
 CHOOSING = frozenset({Stage.SCREEN, Stage.FOCUS})
 """Stages whose trials may choose a claim."""
-COUNTED = CHOOSING | {Stage.CONFIRM}
+COUNTED = CHOOSING | {Stage.CONFIRM, Stage.SCOUT}
 LARGE = 10
 """Forked trials from which on those of one process say something about it."""
 

@@ -17,7 +17,7 @@ NARROWEST = 60
 MOST_ARMS = 12
 MOST_IDS = 5
 BAR = 20
-WIDEST_ARM = 24
+WIDEST_ARM = 30
 
 
 def render(report: Report, *, width: int = 80, colour: bool = False, here: str = "") -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
+from itertools import groupby
 
+from triage.model.arm import Depth
 from triage.model.entry import Entry, State
 from triage.model.outcome import Outcome
 from triage.model.trial import Stage, Trial
@@ -27,27 +29,42 @@ STATUS = {
     Outcome.NOT_COLLECTED: "NOT RUN",
     Outcome.BROKEN: "BROKEN",
 }
-WIDEST_ARM = 24
+WIDEST_ARM = 32
 WIDEST_WHAT = 200
 
 
 def trials_text(trials: Sequence[Trial]) -> str:
-    """Return one line for each trial and a last one that counts them by outcome; controls are counted apart."""
+    """Return one line for each trial and a last one that counts them by outcome; controls are counted apart.
+
+    Forked trials of one process that followed each other and ended alike share a line: there are hundreds of them.
+    """
     if not trials:
         return "no trial has finished"
     rows = [["#", "stage", "arm", "status", "time", "what"]]
-    rows += [
-        [
-            str(trial.number),
-            trial.stage,
-            shorten(visible(trial.arm.label), WIDEST_ARM),
-            status(trial),
-            words.seconds(trial.wall_seconds),
-            shorten(_what(trial), WIDEST_WHAT),
-        ]
-        for trial in trials
-    ]
+    rows += [_row(list(group)) for _, group in groupby(trials, _alike)]
     return "\n".join([*table(rows, frozenset({0, 3, 4})), "", _counts(trials)])
+
+
+def _alike(trial: Trial) -> tuple[object, ...]:
+    """Return what trials that share a line have in common; a trial in a process of its own shares it with none."""
+    if trial.arm.depth is Depth.COLD:
+        return (trial.number, trial.started)
+    return (trial.cluster, trial.stage, status(trial), _what(trial))
+
+
+def _row(group: list[Trial]) -> list[str]:
+    first, last = group[0], group[-1]
+    arms = {trial.arm for trial in group}
+    label = first.arm.label if len(arms) == 1 else f"{len(arms)} arms (forked)"
+    count = "" if len(group) == 1 else f"{len(group)} of process {first.cluster}"
+    return [
+        str(first.number) if len(group) == 1 else f"{first.number}-{last.number}",
+        first.stage,
+        shorten(visible(label), WIDEST_ARM),
+        status(first),
+        words.seconds(sum(trial.wall_seconds for trial in group)),
+        "; ".join(filter(None, (count, shorten(_what(first), WIDEST_WHAT)))),
+    ]
 
 
 def status(trial: Trial) -> str:

@@ -87,6 +87,10 @@ def seconds(value: float) -> str:
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
 
 
+SMALLEST = 0.001
+"""Per cent below which, and as much below 100, a rate is no longer written out."""
+
+
 def percent(rate: float) -> str:
     """Return a rate from 0 to 1 in per cent, with a decimal only below 1% and above 99%.
 
@@ -95,6 +99,8 @@ def percent(rate: float) -> str:
     value = 100 * rate
     if rate in {0, 1} or 0.995 <= value <= 99.005:
         return f"{value:.0f}%"
+    if min(value, 100 - value) < SMALLEST:
+        return f"<{SMALLEST}%" if value < 50 else f">{100 - SMALLEST}%"
     distance = min(value, 100 - value)
     return f"{value:.{_decimals(distance)}f}%"
 

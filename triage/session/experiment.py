@@ -110,14 +110,14 @@ class Experiment:
         )
         planner = self.planner = Planner(
             self._factors(scout),
-            PlanLimits(
-                self.options.budget, None if self.options.trials is None else self.options.trials - len(self.trials)
-            ),
+            PlanLimits(self.options.budget, self.options.trials),
             random.Random(self.seed),
             self.clock,
             self._gravity,
             forking=forking.reason is None,
         )
+        for trial in self.trials:  # the first look counts, like any other trial of the baseline
+            planner.ledger.add(trial.arm, trial.stage, self._observe(trial))
         plan = planner.run()
         broken = 0
         try:

@@ -35,7 +35,7 @@ def together(factor: str, group: list[ArmCount]) -> ArmCount:
         for process, (failed, trials) in zip(count.processes, count.clusters, strict=True):
             clusters[process][0] += failed
             clusters[process][1] += trials
-    arm = Arm((Level(factor=factor, value=f"{len(group)} levels"),), Depth.FORKED)
+    arm = Arm((Level(factor=factor, value=f"({len(group)} levels)"),), Depth.FORKED)
     return ArmCount(
         arm,
         sum(count.failed for count in group),

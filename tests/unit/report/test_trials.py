@@ -86,3 +86,35 @@ def test_history(same_as_gold: Compare) -> None:
 
 def test_empty_history_says_what_to_do() -> None:
     assert "triage run" in history_text([])
+
+
+def test_forked_trials_of_one_process_that_ended_alike_share_a_line() -> None:
+    seed = Arm((Level(factor="rng_seed", value="7"),)).forked
+
+    def trial(number: int, arm: Arm, outcome: Outcome, cluster: int | None) -> Trial:
+        return Trial(
+            number=number,
+            arm=arm,
+            stage=Stage.SCREEN,
+            outcome=outcome,
+            cluster=cluster,
+            wall_seconds=0.5,
+            started=number,
+        )
+
+    passed, failed = Outcome.PASSED, Outcome.FAILED
+    forked = BASELINE.forked
+    listed = trials_text(
+        [
+            trial(1, BASELINE, passed, None),
+            trial(2, BASELINE, passed, None),
+            trial(3, forked, passed, 1),
+            trial(4, seed, passed, 1),
+            trial(5, forked, failed, 1),
+            trial(6, forked, passed, 2),
+        ]
+    ).splitlines()
+    assert [line.split()[0] for line in listed[1:-2]] == ["1", "2", "3-4", "5", "6"]
+    assert "2 arms (forked)" in listed[3]
+    assert "2 of process 1" in listed[3]
+    assert "1.00 s" in listed[3]
