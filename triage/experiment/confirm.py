@@ -60,6 +60,14 @@ class Confirm:
                 self._settle(contrast, size, alpha, finished=not left[number])
         yield from self._plain(planned)
 
+    def needed(self) -> float:
+        """Return the seconds that it takes to confirm the strongest contrast that is worth a claim; 0 without one."""
+        worth = [contrast for contrast in self._worth() if contrast.state is State.WORTH_A_CLAIM]
+        if not worth:
+            return 0.0
+        size = self._size(worth[0], split_alpha(ALPHA, len(worth)))
+        return size * sum(map(self.bench.ledger.price, worth[0].arms)) * RESERVE
+
     def _worth(self) -> list[Contrast]:
         """Contrasts to be claimed, the strongest first; those still open count if they may yet be something."""
         worth = [c for c in self.contrasts if c.state is State.WORTH_A_CLAIM]

@@ -12,7 +12,7 @@ from enum import Enum
 
 from msgspec import Struct
 
-from triage.experiment.ledger import CHOOSING, Ledger
+from triage.experiment.ledger import CHOOSING, LARGE, Ledger
 from triage.factors.base import Factor, Forks, arm_of
 from triage.model.arm import Arm, Depth, Level
 from triage.model.claim import ArmCount
@@ -100,8 +100,15 @@ class Contrast:
 
     def p_value(self, ledger: Ledger) -> float:
         """Exact one-sided p of what may choose."""
-        pairs = [self.worth(count) for count in self.counts(ledger)]
-        return fisher_greater(*pairs[0], *pairs[1])
+        counts = self.counts(ledger)
+        pairs = [self.worth(count) for count in counts]
+        p_value = fisher_greater(*pairs[0], *pairs[1])
+        if self.depth is Depth.FORKED and self.factor.forks is Forks.SERVER:
+            # A process as one trial, failed if any fork of it did: where nothing fails, effective numbers say little.
+            large = [[failed for failed, trials in count.clusters if trials >= LARGE] for count in counts]
+            first, second = ((sum(map(bool, failed)), len(failed)) for failed in large)
+            p_value = min(p_value, fisher_greater(*first, *second))
+        return p_value
 
     def worth(self, count: ArmCount) -> tuple[int, int]:
         """Return failures and trials, as independent ones."""

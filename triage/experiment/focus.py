@@ -25,6 +25,8 @@ CHECKS = {Depth.COLD: 4, Depth.FORKED: 20}
 """Trials an arm that check whether a minimised level still does it."""
 STEP = {Depth.COLD: 1, Depth.FORKED: 10}
 """Trials an arm before contrasts are judged again."""
+STEP_APART = 40
+"""Forked trials an arm where each arm needs a process of its own: starting one costs about as much."""
 SEEDS = {Depth.COLD: 1, Depth.FORKED: 5}
 """Further seeds that are drawn meanwhile."""
 STARTS = 10
@@ -34,10 +36,18 @@ STARTS = 10
 class Focus:
     """The second stage; `contrasts` is what it leaves."""
 
-    def __init__(self, bench: Bench, gravity: Callable[[str], int]) -> None:
+    def __init__(
+        self,
+        bench: Bench,
+        gravity: Callable[[str], int],
+        contrasts: list[Contrast],
+        needed: Callable[[], float] = lambda: 0.0,
+    ) -> None:
+        """`contrasts` is filled; `needed` tells the seconds that it takes to confirm the strongest of them."""
         self.bench = bench
         self.gravity = gravity
-        self.contrasts: list[Contrast] = []
+        self.needed = needed
+        self.contrasts = contrasts
 
     def run(self) -> Trials:
         """Yield the trials of this stage."""
@@ -49,10 +59,14 @@ class Focus:
         renewed = self.bench.clock()
         while not self.bench.over(FOCUS_SHARE):
             open_ = [contrast for contrast in self.contrasts if contrast.state is State.OPEN]
-            if not open_:
+            if not open_ or self.bench.seconds_left() < self.needed():
                 break
-            wanted = dict.fromkeys(arm for contrast in open_ for arm in contrast.looked_at)
-            arms = [arm for arm in wanted for _ in range(STEP[arm.depth])] + self._more_seeds()
+            wanted: dict[Arm, int] = {}
+            for contrast in open_:
+                apart = contrast.depth is Depth.FORKED and contrast.factor.forks is Forks.SERVER
+                for arm in contrast.looked_at:
+                    wanted[arm] = max(wanted.get(arm, 0), STEP_APART if apart else STEP[arm.depth])
+            arms = [arm for arm, times in wanted.items() for _ in range(times)] + self._more_seeds()
             self.bench.rng.shuffle(arms)
             if self._worn_out(open_, renewed):
                 self.bench.renew()

@@ -42,8 +42,9 @@ class Planner:
         """
         self.bench = Bench(factors, limits, rng, clock, forking=forking)
         self.screen = Screen(self.bench)
-        self.focus = Focus(self.bench, gravity)
-        self.confirm = Confirm(self.bench, self.focus.contrasts, gravity)
+        contrasts: list[Contrast] = []
+        self.confirm = Confirm(self.bench, contrasts, gravity)
+        self.focus = Focus(self.bench, gravity, contrasts, self.confirm.needed)
         self.agreement = Agreement(self.bench)
         self.complete = False
 

@@ -29,8 +29,8 @@ PROCESSES = 4
 """Processes that were forked before the rate of forked trials is taken for known: what they draw at their start may matter."""
 ALIKE = 3
 """Processes whose forked trials all ended alike, after which more of them are of no use."""
-CLEAR = 1e-6
-"""Exact p of forked trials at which the screen has nothing to add."""
+CLEAR = {Forks.CHILD: 1e-6, Forks.SERVER: 1e-3}
+"""Exact p of forked trials at which the screen has nothing to add; where a level needs a process of its own, of their clusters."""
 SOLID_FAILURES = 24
 """Cold trials after which a target that never passed is called so."""
 ROUNDS, ROUNDS_WITH_FORKS = 8, 4
@@ -93,15 +93,22 @@ class Screen:
         return known and baseline.clusters[-1][1] >= LARGE
 
     def _explained(self) -> bool:
-        """Whether forked trials, of which there are many, show one factor to explain the failure all but completely."""
+        """Whether forked trials, of which there are many, show one factor to explain the failure all but completely.
+
+        Either nearly all the difference is its, or the failure happens at one of its levels alone.
+        """
         ledger = self.bench.ledger
         for signature, _ in ledger.failures.most_common(1):
             for factor in self.bench.factors:
-                found = choose(factor, signature, ledger, [], Depth.FORKED) if factor.forks is Forks.CHILD else None
-                if found is not None and factor.home is not None:  # of a seed, only replays count
-                    first, second = found.counts(ledger)
-                    if first.rate - second.rate >= EXPLAINS and found.p_value(ledger) <= CLEAR:
-                        return True
+                if factor.home is None:  # of a seed, only replays count
+                    continue
+                found = choose(factor, signature, ledger, [], Depth.FORKED)
+                if found is None or found.p_value(ledger) > CLEAR[factor.forks]:
+                    continue
+                first, second = found.counts(ledger)
+                alone = not ledger.tally(BASELINE.forked, ANY, CHOOSING).failed and factor.forks is Forks.SERVER
+                if alone or first.rate - second.rate >= EXPLAINS:
+                    return True
         return False
 
     def _forked_enough(self) -> bool:

@@ -36,7 +36,7 @@ def search(answers, wanted=3):
 @pytest.mark.parametrize("depth", Depth)
 def test_a_level_is_minimised_in_trials_of_the_depth_at_which_it_was_looked_at(table, depth):
     answers = []
-    requests = table.play(Focus(table.bench, lambda _: 0)._search(search(answers), depth))
+    requests = table.play(Focus(table.bench, lambda _: 0, [])._search(search(answers), depth))
     assert depths(requests) == [depth] * 3
 
 
@@ -44,7 +44,7 @@ def test_a_search_never_gets_to_see_that_a_trial_was_refused(table):
     """It would take that for a pass."""
     table.refused = lambda _: True
     answers = []
-    requests = table.play(Focus(table.bench, lambda _: 0)._search(search(answers), Depth.FORKED), lambda _: True)
+    requests = table.play(Focus(table.bench, lambda _: 0, [])._search(search(answers), Depth.FORKED), lambda _: True)
     assert depths(requests) == [Depth.FORKED] + [Depth.COLD] * 3
     assert [(seen.evidence, seen.signature) for seen in answers] == [(True, "s")] * 3
 
@@ -52,12 +52,12 @@ def test_a_search_never_gets_to_see_that_a_trial_was_refused(table):
 def test_what_cannot_be_forked_is_not_checked_again_and_again(table):
     table.refused = lambda arm: arm.levels == (AFTER_A,)
     contrast = Contrast(ORDER, "s", AFTER_A, None, Depth.FORKED)
-    requests = table.play(Focus(table.bench, lambda _: 0)._check(contrast))
+    requests = table.play(Focus(table.bench, lambda _: 0, [])._check(contrast))
     assert [request.arm for request in requests].count(arm_of(AFTER_A, Depth.FORKED)) == 1
 
 
 def test_fresh_processes_are_looked_at_where_forks_showed_nothing_and_they_stand_out(table):
-    focus = Focus(table.bench, lambda _: 0)
+    focus = Focus(table.bench, lambda _: 0, [])
     dropped = Contrast(PYTHON, "s", PYTHON.level("3.13"), None, Depth.FORKED, state=State.DROPPED)
     focus.contrasts.append(dropped)
     add(table, PYTHON.level("3.13"), 1, 4)
@@ -72,7 +72,7 @@ def test_fresh_processes_are_looked_at_where_forks_showed_nothing_and_they_stand
 
 @pytest.mark.parametrize("state", State)
 def test_they_are_where_forking_ended_on_the_way(table, state):
-    focus = Focus(table.bench, lambda _: 0)
+    focus = Focus(table.bench, lambda _: 0, [])
     focus.contrasts.append(Contrast(PYTHON, "s", PYTHON.level("3.13"), None, Depth.FORKED, state=state))
     add(table, PYTHON.level("3.13"), 1, 4)
     add(table, None, 0, 4)
@@ -82,7 +82,7 @@ def test_they_are_where_forking_ended_on_the_way(table, state):
 
 
 def test_what_was_found_before_forking_ended_is_kept(table):
-    focus = Focus(table.bench, lambda _: 0)
+    focus = Focus(table.bench, lambda _: 0, [])
     found = Contrast(ORDER, "s", SCOPE, None, Depth.FORKED)
     unfinished = Contrast(ORDER, "other", SCOPE, None, Depth.FORKED)
     focus.contrasts += [found, unfinished]
