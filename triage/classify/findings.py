@@ -23,7 +23,7 @@ from triage.classify.evidence import (
     reproduction,
     standing,
 )
-from triage.classify.forked import forked_evidence, is_forked, made_by_forking, only_forked
+from triage.classify.forked import forked_evidence, forks_pass, is_forked, made_by_forking, only_forked
 from triage.classify.ranking import hypotheses
 from triage.classify.roles import Roles
 from triage.classify.stable import hiding, stable_fail, stable_pass
@@ -71,7 +71,7 @@ def classify(
         ]
     else:
         roles = Roles(root, facts.collected)
-        never_passed = all(trial.is_failure for trial in counted_trials)
+        never_passed = all(trial.is_failure for trial in counted_trials) and not forks_pass(everything)
         ranked = sorted(groups.items(), key=_gravity)
         findings = []
         for signature, failures in ranked:
@@ -190,7 +190,7 @@ def _evidence(
         plain = plain_evidence(claim)
         if plain:
             found.append(plain)
-    found += forked_evidence(known.arms, study)
+    found += forked_evidence(case.signature, known.arms, study)
     share = f"{len(case.failures)} of {counted(len(_probed(trials)), 'fresh process')} failed so, over all arms"
     found.append(Evidence(kind="rate", statement=share))
     first = next((trial.failure for trial in case.failures if trial.failure and trial.failure.message), None)

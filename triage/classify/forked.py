@@ -15,6 +15,8 @@ from triage.stats.clusters import effective
 from triage.stats.exact import detectable_difference, fisher_two_sided
 from triage.stats.intervals import upper_bound
 
+OUTSIDE = ("collect", "exit")
+"""Phases of a process' life that a forked trial is without."""
 DISAGREES = 0.01
 """Two-sided p at which forked trials and fresh processes are held to differ."""
 POWER = 0.8
@@ -27,10 +29,22 @@ def is_forked(trial: Trial) -> bool:
     return trial.arm.depth is Depth.FORKED
 
 
-def forked_evidence(counts: Sequence[ArmCount], study: Study) -> list[Evidence]:
+def forks_pass(trials: Sequence[Trial]) -> bool:
+    """Whether forked trials pass in a way that forbids to say that the target always fails.
+
+    They do not where all of them pass and all fresh processes fail: then what fails is outside of what a fork runs.
+    """
+    forks = [trial.is_failure for trial in trials if is_forked(trial) and trial.is_evidence]
+    return not all(forks) and any(forks)
+
+
+def forked_evidence(signature: Signature, counts: Sequence[ArmCount], study: Study) -> list[Evidence]:
     """Say how the baseline did in forked trials beside fresh processes, or why there are none."""
     if study.unforkable:
         return [Evidence(kind="forked", statement=f"every trial ran in a fresh process: {study.unforkable}")]
+    if signature.phase in OUTSIDE:
+        told = "forked trials, which begin after collection and end before the process does, cannot show this"
+        return [Evidence(kind="forked", statement=told)]
     known = {count.arm: count for count in counts}
     forked = known.get(BASELINE.forked)
     if forked is None or not forked.trials:

@@ -15,6 +15,8 @@ FAILURES, MOST = 20, 600
 """Forked failures of the baseline that make a rate exact enough, and trials after which it is low enough."""
 STARTS = 5
 """A process is forked so many times as long as it took to start before another one is."""
+BASELINES = 20
+"""Fresh processes of the baseline beside forked ones that failed."""
 FRESH = 10
 """Fresh processes that are tried at least."""
 SHARE = 0.97
@@ -27,8 +29,8 @@ class Agreement:
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
 
-    def run(self) -> Trials:
-        """Yield the trials of this stage."""
+    def run(self, *, explained: bool = False) -> Trials:
+        """Yield the trials of this stage; an `explained` failure was seen in fresh processes often enough."""
         yield from self._measure()
         for signature in list(self.bench.ledger.failures):
             arm = self._best(signature)
@@ -39,6 +41,8 @@ class Agreement:
             while not (self._settled(arm, signature, wanted) or self.bench.over(SHARE)):
                 self.bench.doing = f"looking for it in fresh processes, {arm.label}"
                 yield from self.bench.trial(arm, Stage.FOCUS)
+        if not explained:
+            yield from self._fresh()
 
     def _measure(self) -> Trials:
         """Yield forked trials of the baseline."""
@@ -54,6 +58,15 @@ class Agreement:
                 renewed = self.bench.clock()
             self.bench.doing = f"measuring the rate, {arm.label}"
             yield from self.bench.trial(arm, Stage.FOCUS)
+
+    def _fresh(self) -> Trials:
+        """Yield cold trials of the baseline, so that there is something to compare forked ones with."""
+        ledger = self.bench.ledger
+        while ledger.failures and ledger.failed[Depth.FORKED] and ledger.baseline_trials() < BASELINES:
+            if self.bench.over(SHARE):
+                return
+            self.bench.doing = "comparing with fresh processes, baseline"
+            yield from self.bench.trial(BASELINE, Stage.FOCUS)
 
     def _settled(self, arm: Arm, signature: str, wanted: int) -> bool:
         if self.bench.ledger.cold_failures[signature]:

@@ -80,7 +80,8 @@ class Planner:
             if self.ledger.passes and self.ledger.failures:
                 yield from self.focus.run()
                 yield from self.confirm.run()
-            yield from self.agreement.run()
+            explained = any(claim.confirmed for claims in self.claims.values() for claim in claims)
+            yield from self.agreement.run(explained=explained)
             self.complete = not self._cut_short()
         except Exhausted:
             self._cut_short()

@@ -227,7 +227,12 @@ class Experiment:
             return Observation(evidence=False, refused=True, seconds=self.clock() - began)
         trial = self._checked(replace(finished.trial, number=len(self.trials) + 1))
         if finished.end.limit_hit and affordable < natural:
-            trial = replace(trial, outcome=Outcome.BROKEN, reason="the budget ended", failure=None)
+            trial = replace(
+                trial,
+                outcome=Outcome.BROKEN,
+                reason=f"it was still running after {affordable:.1f} s when the budget ended",
+                failure=None,
+            )
         self.trials.append(trial)
         self.limits.learn(trial)
         self.record.add(trial)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from triage.model.arm import BASELINE, Arm
+from triage.model.arm import BASELINE, Arm, Depth
 from triage.model.trial import Trial
-from triage.runner.limit import time_limit
+from triage.runner.limit import FORKED_FLOOR, time_limit
 
 KEPT = 50
 """Passing durations remembered for an arm: enough to know the longest, recent enough to follow the machine."""
@@ -41,6 +41,12 @@ class Limits:
         """
         repeat = arm.level("repeat")
         own = self._passing[arm]
+        if arm.depth is Depth.FORKED and not own and repeat is None and not any(level.ids for level in arm.levels):
+            # Without the start of a process, it is expected to take what the test itself took.
+            known = self._passing[BASELINE.forked] or ([self._test_seconds] if self._test_seconds else [])
+            return time_limit(known, floor=FORKED_FLOOR)
+        if arm.depth is Depth.FORKED and own:
+            return time_limit(own, floor=FORKED_FLOOR)
         if repeat is not None and not own:
             return time_limit(self._passing[BASELINE], test_seconds=self._test_seconds, repeat=int(repeat.value))
         if own or any(level.ids for level in arm.levels):

@@ -44,6 +44,7 @@ def fits(forks: Any, code: str, **more: Any) -> None:
         ("import os\nif os.fork() == 0: os._exit(0)", "did not wait for its end"),
         ("import signal\nsignal.alarm(600)", "a timer is running"),
         ("import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)", "SIGCHLD is ignored"),
+        ("import os, signal\nsignal.signal(signal.SIGCHLD, lambda *_: os.waitpid(-1, os.WNOHANG))", "or handled"),
         ("import os\nos.register_at_fork(before=print)", "`test_u` asked to be told of forks"),
         ("import os, threading\nos.register_at_fork(before=threading.Lock().acquire)", "`test_u` asked to be told of forks"),
         ("import sys\nsys.settrace(lambda *_: None)", "a trace function is set (`test_u`)"),

@@ -231,3 +231,13 @@ def test_what_forking_itself_does_is_no_finding(bench: Bench) -> None:
     one_process = bench.forks((40, 40), failing=bench.fail())
     (finding,) = bench.classify([*bench.passes(30), *one_process])  # it may have drawn something at import
     assert finding.verdict is Verdict.UNDETERMINED
+
+
+def test_a_pass_of_a_fork_forbids_to_say_always(bench: Bench) -> None:
+    failing = bench.fail()
+    cold = [failing, *(bench._again(failing, arm=BASELINE) for _ in range(5))]
+    (finding,) = bench.classify([*cold, *bench.forks((20, 30), (21, 30), (19, 30), failing=failing)])
+    assert finding.verdict is not Verdict.STABLE_FAIL
+    assert "each time" not in finding.next
+    (finding,) = bench.classify([*cold, *bench.forks((0, 30), (0, 30), (0, 30))])
+    assert finding.verdict is Verdict.STABLE_FAIL, "what fails may be outside of what a fork runs"

@@ -4,6 +4,7 @@ from random import Random
 
 import pytest
 
+from triage.experiment import agreement
 from triage.experiment.agreement import FAILURES, FRESH, MOST, SHARE, STARTS, Agreement
 from triage.experiment.ledger import COUNTED
 from triage.model.arm import BASELINE, Arm, Depth, Level
@@ -26,6 +27,12 @@ def known(table, arm, failed, trials, cluster=None):
             cluster=cluster,
         )
         table.bench.ledger.add(arm, Stage.SCREEN, seen)
+
+
+@pytest.fixture(autouse=True)
+def nothing_to_compare_with(monkeypatch):
+    """Only what a test is about is asked for."""
+    monkeypatch.setattr(agreement, "BASELINES", 0)
 
 
 def cold(requests):
@@ -125,3 +132,12 @@ def test_nothing_is_measured_where_forking_is_refused(table):
     table.refused = lambda arm: True
     requests = table.play(Agreement(table.bench).run())
     assert [request.arm for request in requests] == [BASELINE.forked]
+
+
+@pytest.mark.parametrize(("failed", "cold_failures", "asked"), [(200, 1, 17), (0, 1, 0)])
+def test_what_forks_showed_is_compared_with_fresh_processes(table, monkeypatch, failed, cold_failures, asked):
+    monkeypatch.setattr(agreement, "BASELINES", 20)
+    known(table, BASELINE.forked, failed, 600, 1)
+    known(table, BASELINE, cold_failures, 3)
+    requests = cold(table.play(Agreement(table.bench).run()))
+    assert [request.arm for request in requests] == [BASELINE] * asked

@@ -181,8 +181,8 @@ def tracing() -> list[str]:
 def signals() -> list[str]:
     """Say what of signals a child would be without."""
     found = []
-    if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
-        found.append("SIGCHLD is ignored, so the end of a child cannot be seen")
+    if signal.getsignal(signal.SIGCHLD) not in (signal.SIG_DFL, None):
+        found.append("SIGCHLD is ignored or handled, so the end of a child may be taken by others")
     if any(signal.getitimer(which)[0] for which in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)):
         found.append("a timer is running, which a forked child is without")
     return found
