@@ -93,7 +93,7 @@ def test_endings_are_judged_as_those_of_cold_trials(forks: Any, option: str):
 HANGS = """
 import os, subprocess, threading, time
 def test_hangs():
-    subprocess.Popen(["sleep", "1000"])
+    subprocess.Popen(["/bin/sleep", "1000"])
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0: forgotten()

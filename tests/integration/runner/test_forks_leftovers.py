@@ -32,7 +32,7 @@ while True: signal.pause()
 def server():
     serving = subprocess.Popen([sys.executable, "-S", "-c", DAEMON, WITNESS])
     serving.wait()
-    sleeping = subprocess.Popen(["sleep", "1000"])
+    sleeping = subprocess.Popen(["/bin/sleep", "1000"])
     yield sleeping.pid
 def test(server):
     open("seen", "a").write(f"{server} {os.getpid()}\\n")

@@ -40,7 +40,7 @@ def fits(forks: Any, code: str, **more: Any) -> None:
         ("import mmap\nshared = mmap.mmap(-1, 4096)", "memory that children would share"),
         ("from multiprocessing import shared_memory\nshared = shared_memory.SharedMemory(create=True, size=10)", "/dev/shm/psm_"),
         ("import multiprocessing\nshared = multiprocessing.Semaphore()", "/dev/shm/sem."),
-        ("import subprocess\nstarted = subprocess.Popen(['sleep', '600'])", "the process `sleep`"),
+        ("import subprocess\nstarted = subprocess.Popen(['/bin/sleep', '600'])", "the process `sleep`"),
         ("import os\nif os.fork() == 0: os._exit(0)", "did not wait for its end"),
         ("import signal\nsignal.alarm(600)", "a timer is running"),
         ("import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)", "SIGCHLD is ignored"),
@@ -79,7 +79,7 @@ def test_what_was_closed_before_the_end_of_collection(forks: Any):
     fits(
         forks,
         "import asyncio, subprocess, threading, tempfile, signal\n"
-        "async def nothing(): pass\nasyncio.run(nothing())\nsubprocess.run(['true'], check=True)\n"
+        "async def nothing(): pass\nasyncio.run(nothing())\nsubprocess.run(['/bin/true'], check=True)\n"
         "thread = threading.Thread(target=int)\nthread.start()\nthread.join()\n"
         "with tempfile.TemporaryFile() as file: pass\n"
         "signal.alarm(600)\nsignal.alarm(0)\nopened = open('/dev/null')",
