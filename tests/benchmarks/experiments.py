@@ -5,6 +5,8 @@
     --control N    so many of a test that the hash seed decides: were nothing ever blamed, the null would mean nothing
     --jobs N       experiments side by side (2)
 
+What is asked for 0 times is taken over from the report before.
+
 The coin draws from the operating system, which no factor reaches. Predicted before it is run: of the coin's experiments about
 1% blame a factor (the simulation's figure), at most 3 of 100; all of the control's blame `hash_seed`; the 2% flake is declared
 flaky in each experiment.
@@ -37,7 +39,7 @@ OWN, OTHER = "py3.11-pytest9", "py3.12-pytest9"
 NULL_BUDGET, POWER_BUDGET = 60, 30
 """Seconds."""
 NULL_RATE, RATES = 0.3, (0.01, 0.02, 0.07, 0.3)
-SIMULATED = 200
+SIMULATED = 60
 PREPARING = 4.0
 """Seconds of the budget that a simulated experiment is without: collection and controls."""
 COIN = """\
@@ -231,9 +233,14 @@ def main() -> None:
     )
     given = parser.parse_args()
     other = ("--python", str(ROOT / ".envs" / OTHER / "bin" / "python"))
-    null = coins(NULL_RATE, given.null, given.budget, given.jobs, *other) if given.null else []
+    file = ROOT / "reports" / "experiments.json"
+    before = json.loads(file.read_text()) if file.exists() else {}
+    budget = given.budget if given.null else before.get("budget", given.budget)
+    null = coins(NULL_RATE, given.null, given.budget, given.jobs, *other) if given.null else before.get("null", [])
     hashed = HASHED.format(count=given.control)
-    control = experiments(hashed, "test_hashed", given.control, given.budget, given.jobs) if given.control else []
+    control = before.get("control", [])
+    if given.control:
+        control = experiments(hashed, "test_hashed", given.control, given.budget, given.jobs)
     power = {rate: coins(rate, given.power, POWER_BUDGET, given.jobs) for rate in RATES} if given.power else {}
     sim = {
         rate: {name: simulated(rate, SIMULATED, forking=name == "forking") for name in ("forking", "cold")}
@@ -241,9 +248,9 @@ def main() -> None:
     }
     command = " ".join([".venv/bin/python", "tests/benchmarks/experiments.py", *sys.argv[1:]])
     lines = ["# Experiments with known truth", "", "Written by", "", f"    {command}"]
-    lines += null_section(null, control, given.budget) + power_section(power, sim)
-    data = {"command": command, "null": null, "control": control, "power": power, "simulated": sim}
-    (ROOT / "reports" / "experiments.json").write_text(json.dumps(data, indent=1, default=str) + "\n")
+    lines += null_section(null, control, budget) + power_section(power, sim)
+    data = {"command": command, "budget": budget, "null": null, "control": control, "power": power, "simulated": sim}
+    file.write_text(json.dumps(data, indent=1, default=str) + "\n")
     (ROOT / "reports" / "experiments.md").write_text("\n".join(lines) + "\n")
     print("\n".join(lines))
 
