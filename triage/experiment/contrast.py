@@ -96,6 +96,10 @@ class Contrast:
             ledger.count(self.factor, level, self.signature, stages, screening=screening, depth=self.depth)
             for level in (self.trigger, self.counter)
         ]
+        if self.depth is Depth.FORKED and self.factor.forks is Forks.CHILD:
+            # Only forks of the same processes can be compared: what these drew at their start may decide.
+            shared = set(counts[0].processes) & set(counts[1].processes)
+            return within(counts[0], shared), within(counts[1], shared)
         return counts[0], counts[1]
 
     def p_value(self, ledger: Ledger) -> float:
@@ -134,6 +138,14 @@ class Contrast:
         low = max(first.rate, second.rate) < LOW_RATE
         enough = patience.enough_at_low_rate if low else patience.enough
         return State.DROPPED if fewest >= enough and p_value > HOPELESS else State.OPEN
+
+
+def within(count: ArmCount, processes: set[int | None]) -> ArmCount:
+    """Return what of a count was forked from these processes."""
+    kept = [(number, pair) for number, pair in zip(count.processes, count.clusters, strict=True) if number in processes]
+    clusters = tuple(pair for _, pair in kept)
+    failed, trials = sum(pair[0] for pair in clusters), sum(pair[1] for pair in clusters)
+    return ArmCount(count.arm, failed, trials, clusters, tuple(number for number, _ in kept))
 
 
 def _settled(rate: float, background: float, patience: Patience) -> int:

@@ -5,7 +5,8 @@ from simulation import Order, Python, RngSeed
 
 from triage.experiment.contrast import Contrast, State, choose
 from triage.experiment.ledger import Ledger
-from triage.model.arm import Depth
+from triage.factors.base import Forks, arm_of
+from triage.model.arm import Depth, Level
 from triage.model.observation import Observation
 from triage.model.trial import Stage
 
@@ -18,7 +19,9 @@ def add(ledger, contrast, trigger, counter, stage=Stage.FOCUS):
         for number, (failed, trials) in enumerate(clusters):
             for position in range(trials):
                 signature = "s" if position < failed else None
-                ledger.add(arm, stage, Observation(signature=signature, index=1, cluster=hash((arm, number))))
+                shared = contrast.factor.forks is Forks.CHILD
+                cluster = number if shared else hash((arm, number))
+                ledger.add(arm, stage, Observation(signature=signature, index=1, cluster=cluster))
 
 
 def judged(factor, trigger, counter, *, level="x", depth=Depth.FORKED):
@@ -91,3 +94,17 @@ def test_levels_are_chosen_by_trials_of_one_depth():
     forked = choose(ORDER, "s", ledger, [], Depth.FORKED)
     assert (forked.trigger, forked.counter, forked.depth) == (ORDER.level("x"), None, Depth.FORKED)
     assert choose(ORDER, "s", ledger, []) is None, "no fresh process has failed"
+
+
+def test_only_forks_of_the_same_processes_are_compared():
+    """A level that was tried in a process which fails always is no worse than the baseline there."""
+    ledger = Ledger()
+    level = Level(factor="order", value="after a", ids=("a",))
+    for process, fails, arms in ((1, False, (None,)), (2, False, (None,)), (3, True, (None, level))):
+        for arm in arms:
+            for _ in range(40):
+                seen = Observation(signature="s" if fails else None, index=1, seconds=0.01, cluster=process)
+                ledger.add(arm_of(level=arm, depth=Depth.FORKED), Stage.FOCUS, seen)
+    contrast = Contrast(Order(None), "s", level, None, Depth.FORKED, refined=True)
+    assert [(count.failed, count.trials) for count in contrast.counts(ledger)] == [(40, 40), (40, 40)]
+    assert contrast.judge(ledger) is not State.WORTH_A_CLAIM
