@@ -197,6 +197,17 @@ def second(hit: float, miss: float) -> Rate:
     return lambda arm, now, index, process: hit if index > 1 else miss
 
 
+EFFECTS: dict[str, tuple[Rate, str]] = {
+    "hash_seed": (seeded(0.5, 1.0, 0.0, "hash_seed"), "hash_seed"),
+    "rng_seed": (seeded(0.3, 1.0, 0.0, "rng_seed"), "rng_seed"),
+    "order": (at("order", None, 1.0, 0.0), "order"),
+    "repeat": (second(1.0, 0.0), "repeat"),
+    "python": (at("python", {"3.13"}, 1.0, 0.0), "python"),
+    "python at 30%": (at("python", {"3.13"}, 0.3, 0.0), "python"),
+}
+"""Effects that two minutes are enough for, each with its factor."""
+
+
 def blamed(planner: Planner) -> set[str]:
     """Return the factors that the experiment blames."""
     return {claim.factor for claims in planner.claims.values() for claim in claims if claim.confirmed}

@@ -56,8 +56,9 @@ def classify(
         if signature is not None:
             groups.setdefault(signature, []).append(trial)
     alone = [(one, failures, _known(study, one)) for one, failures in _forked_alone(everything, groups, root)]
-    artefacts = tuple(filter(None, (made_by_forking(one, known) for one, _, known in alone)))
-    forked = [case for case in alone if made_by_forking(case[0], case[2]) is None]
+    told = [made_by_forking(one, known) for one, _, known in alone]
+    artefacts = tuple(evidence for evidence in told if evidence is not None)
+    forked = [case for case, evidence in zip(alone, told, strict=True) if evidence is None]
     left_out = _left_out(everything)
     killed = sum(trial.outcome is Outcome.KILLED for trial in own)
     if not counted_trials:

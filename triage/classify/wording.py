@@ -9,8 +9,8 @@ from triage.model.claim import ArmCount, Claim
 from triage.model.outcome import Outcome
 from triage.model.signature import Signature
 from triage.model.trial import Trial
-from triage.stats.clusters import clustered_interval
-from triage.stats.intervals import clopper_pearson, upper_bound
+from triage.stats.clusters import rate_interval
+from triage.stats.intervals import upper_bound
 
 HOMES = {"order": "isolated", "repeat": "1", "workers": "none"}
 """The level at which the baseline holds a factor, where it holds it still."""
@@ -53,9 +53,7 @@ def interval(count: ArmCount) -> str:
 
 def bounds(count: ArmCount) -> tuple[float, float]:
     """Return the two-sided 95% interval of a rate."""
-    if count.clusters:
-        return clustered_interval(count.clusters)
-    return clopper_pearson(count.failed, count.trials)
+    return rate_interval(count.failed, count.trials, count.clusters)
 
 
 def counted(number: int, noun: str) -> str:

@@ -24,8 +24,7 @@ from triage.model.events import (
     TrialStarted,
 )
 from triage.model.trial import Stage
-from triage.stats.clusters import clustered_interval
-from triage.stats.intervals import clopper_pearson
+from triage.stats.clusters import rate_interval
 
 MOST_ROWS = 12
 BAR = 20
@@ -141,7 +140,7 @@ def interval_bar(count: ArmCount, width: int = BAR) -> Text:
     """Draw the 95% interval of a rate on a line from 0 to 100%, with the rate itself marked."""
     if not count.trials:
         return Text("·" * width, style="dim")
-    low, high = clustered_interval(count.clusters) if count.clusters else clopper_pearson(count.failed, count.trials)
+    low, high = rate_interval(count.failed, count.trials, count.clusters)
     first, last = int(low * (width - 1)), round(high * (width - 1))
     mark = round(count.rate * (width - 1))
     cells = ["·"] * width

@@ -52,8 +52,7 @@ class Agreement:
             known = ledger.tally(arm, ANY, COUNTED)
             if known.failed >= FAILURES or known.trials >= MOST:
                 return
-            start = sum(ledger.starts) / max(1, len(ledger.starts))
-            if self.bench.clock() - renewed > STARTS * start:
+            if self.bench.clock() - renewed > STARTS * ledger.start_price():
                 self.bench.renew()
                 renewed = self.bench.clock()
             self.bench.doing = f"measuring the rate, {arm.label}"

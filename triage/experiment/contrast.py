@@ -12,7 +12,7 @@ from enum import Enum
 
 from msgspec import Struct
 
-from triage.experiment.ledger import CHOOSING, LARGE, Ledger
+from triage.experiment.ledger import CHOOSING, LARGE, Ledger, counted
 from triage.factors.base import Factor, Forks, arm_of
 from triage.model.arm import Arm, Depth, Level
 from triage.model.claim import ArmCount
@@ -142,10 +142,8 @@ class Contrast:
 
 def within(count: ArmCount, processes: set[int | None]) -> ArmCount:
     """Return what of a count was forked from these processes."""
-    kept = [(number, pair) for number, pair in zip(count.processes, count.clusters, strict=True) if number in processes]
-    clusters = tuple(pair for _, pair in kept)
-    failed, trials = sum(pair[0] for pair in clusters), sum(pair[1] for pair in clusters)
-    return ArmCount(count.arm, failed, trials, clusters, tuple(number for number, _ in kept))
+    pairs = zip(count.processes, count.clusters, strict=True)
+    return counted(count.arm, {number: pair for number, pair in pairs if number in processes})
 
 
 def _settled(rate: float, background: float, patience: Patience) -> int:

@@ -106,8 +106,8 @@ class Focus:
         forked = [contrast for contrast in contrasts if contrast.depth is Depth.FORKED]
         if any(contrast.factor.forks is Forks.SERVER for contrast in forked):
             return True
-        starts = self.bench.ledger.starts
-        return bool(forked and starts and self.bench.clock() - since > STARTS * sum(starts) / len(starts))
+        price = self.bench.ledger.start_price()
+        return bool(forked and price and self.bench.clock() - since > STARTS * price)
 
     def _more_seeds(self) -> list[Arm]:
         """Draw further levels of factors without a home that have not shown a failing one, unless that is explained."""

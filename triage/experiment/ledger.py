@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from triage.factors.base import Factor, arm_of
 from triage.model.arm import BASELINE, Arm, Depth, Level
@@ -115,6 +115,10 @@ class Ledger:
         seconds = [seen.seconds - seen.start_seconds for _, seen in self.seen.get(arm, ()) if not seen.refused]
         return sum(seconds) / len(seconds) if seconds else 0.0
 
+    def start_price(self) -> float:
+        """Mean seconds of the start of a process to be forked; 0 before any."""
+        return sum(self.starts) / len(self.starts) if self.starts else 0.0
+
     def baseline_trials(self) -> int:
         """Cold trials of the baseline that count."""
         return self.tally(BASELINE, ANY, COUNTED).trials
@@ -130,7 +134,7 @@ class Ledger:
         return any(failed for failed, _ in clusters) and alike(clusters)
 
 
-def counted(arm: Arm, clusters: dict[int | None, list[int]]) -> ArmCount:
+def counted(arm: Arm, clusters: Mapping[int | None, Sequence[int]]) -> ArmCount:
     """Add clusters up; those of cold trials, each a process of its own, are not kept apart."""
     pairs = tuple((failed, trials) for failed, trials in clusters.values())
     failed, trials = sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)

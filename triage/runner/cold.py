@@ -11,8 +11,6 @@ import time
 import weakref
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from msgspec import Struct
 
@@ -20,6 +18,7 @@ from triage.model.arm import Arm
 from triage.model.invocation import Invocation, join_path
 from triage.model.outcome import Outcome
 from triage.model.trial import Stage, Trial
+from triage.runner.closing import Closing
 from triage.runner.installation import OWN_FOLDER, PROBE_PLUGIN, install
 from triage.runner.outcome import Judgement, judge
 from triage.runner.process import ProcessEnd, run_supervised
@@ -67,7 +66,7 @@ class Finished(Struct, frozen=True, kw_only=True):
     """Names of the processes that the trial left behind, which were ended."""
 
 
-class ColdRunner:
+class ColdRunner(Closing):
     """Runs trials of one project, each in a process tree of its own; may be used from several threads.
 
     `root` is the project's root folder, `base_environment` the environment as it was when `triage` started, `workdir`
@@ -101,14 +100,6 @@ class ColdRunner:
     def close(self) -> None:
         """Give back descriptors and borrowed folders; no trial may be running."""
         self._close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def run(self, request: Request) -> Finished:
         """Run one trial to the end of its last process.

@@ -14,8 +14,6 @@ import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import msgspec
 from msgspec import Struct
@@ -24,9 +22,10 @@ from triage.errors import TriageError
 from triage.model.arm import BASELINE
 from triage.model.invocation import Invocation
 from triage.model.trial import Stage
+from triage.runner.closing import Closing
 from triage.runner.cold import ColdRunner, Finished, Request, interpret, make_trial, read, read_crash
 from triage.runner.oom import killed_since, oom_kills
-from triage.runner.process import GRACE, HEAD_BYTES, LINGER, TAIL_BYTES, CancelledError, ProcessEnd, Supervised
+from triage.runner.process import GRACE, HEAD_BYTES, LINGER, TAIL_BYTES, CancelledError, Output, ProcessEnd, Supervised
 from triage.runner.scratch import Scratch, end_strays, scratch_folder, start_time
 from triage.runner.snapshot import Snapshot
 from triage.runner.supervisor import Stream, descendants, forbid_core, send, widen
@@ -77,7 +76,7 @@ def supported() -> str | None:
     return None if sys.platform == "linux" else f"forked trials need Linux, this is {sys.platform}; all trials run cold"
 
 
-class ForkServer:
+class ForkServer(Closing):
     """One process that has collected, and its forked trials, one at a time. A context manager."""
 
     def __init__(self, runner: ColdRunner, invocation: Invocation, limit: float = START_LIMIT) -> None:
@@ -174,14 +173,6 @@ class ForkServer:
         """End the server with everything below it."""
         self._close.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
-
     # -- one trial ------------------------------------------------------------------------------------------------
 
     def run(self, request: Request, items: tuple[str, ...], levels: tuple[str, ...] = ()) -> Finished:
@@ -249,8 +240,8 @@ class ForkServer:
             leftovers=left,
             oom=oom,
             subreaper=True,
-            stdout=kept_text(self._streams[0]),
-            stderr=kept_text(self._streams[1]),
+            stdout=msgspec.convert(self._streams[0].result(), Output).text(),
+            stderr=msgspec.convert(self._streams[1].result(), Output).text(),
         )
 
     def _clear(self, linger: float) -> tuple[str, ...]:
@@ -384,13 +375,3 @@ def await_ends(pids: Iterable[int], deadline: float) -> None:
     finally:
         for fd in fds:
             os.close(fd)
-
-
-def kept_text(stream: Stream) -> str:
-    """Return what was kept of a stream, and how much was not."""
-    kept = stream.result()
-    head, tail, dropped = kept["head"], kept["tail"], kept["dropped"]
-    assert isinstance(head, bytes)
-    assert isinstance(tail, bytes)
-    gap = f"\n[... {dropped} bytes dropped ...]\n".encode() if dropped else b""
-    return (head + gap + tail).decode("utf-8", "replace")

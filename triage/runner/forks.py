@@ -6,12 +6,11 @@ Trials that have all in common that is fixed before the fork share a server (`tr
 from __future__ import annotations
 
 import time
-from types import TracebackType
-from typing import Self
 
 from msgspec.structs import replace
 
 from triage.model.invocation import Invocation
+from triage.runner.closing import Closing
 from triage.runner.cold import ColdRunner, Finished, Request, interpret, make_trial
 from triage.runner.fork_server import (
     HYPOTHESIS_SEED,
@@ -29,7 +28,7 @@ CHILD_LEVELS = frozenset({"rng_seed", "repeat"})
 """Levels that a child applies to itself; all others are fixed when a server starts."""
 
 
-class ForkPool:
+class ForkPool(Closing):
     """The servers of one project. Keeps the most recently used ones; a context manager."""
 
     MOST = 6
@@ -85,14 +84,6 @@ class ForkPool:
         """End all servers."""
         while self._servers:
             self._servers.popitem()[1].close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _server(self, common: Invocation, generation: int, limit: float) -> tuple[ForkServer, float]:
         key = (common, generation)

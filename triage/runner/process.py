@@ -70,12 +70,15 @@ class ProcessEnd(Struct, frozen=True, kw_only=True):
     stderr: str = ""
 
 
-class _Output(Struct):
+class Output(Struct):
+    """What is kept of a stream: its first and last bytes, and how many between them are gone."""
+
     head: bytes
     tail: bytes
     dropped: int
 
     def text(self) -> str:
+        """Return it for people."""
         gap = f"\n[... {self.dropped} bytes dropped ...]\n".encode() if self.dropped else b""
         return (self.head + gap + self.tail).decode("utf-8", "replace")
 
@@ -94,8 +97,8 @@ class _Report(Struct):
     leftovers: tuple[str, ...]
     stuck: tuple[str, ...]
     subreaper: bool
-    stdout: _Output
-    stderr: _Output
+    stdout: Output
+    stderr: Output
 
 
 class Supervised:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
+from triage.experiment.ledger import counted
 from triage.model.arm import Arm, Depth, Level
 from triage.model.claim import ArmCount
 from triage.model.verdict import Finding, Report, Strength, Verdict
@@ -36,13 +37,7 @@ def together(factor: str, group: list[ArmCount]) -> ArmCount:
             clusters[process][0] += failed
             clusters[process][1] += trials
     arm = Arm((Level(factor=factor, value=f"({len(group)} levels)"),), Depth.FORKED)
-    return ArmCount(
-        arm,
-        sum(count.failed for count in group),
-        sum(count.trials for count in group),
-        tuple((failed, trials) for failed, trials in clusters.values()),
-        tuple(clusters),
-    )
+    return counted(arm, clusters)
 
 
 def headed(findings: tuple[Finding, ...], **rest: Any) -> Report:

@@ -75,6 +75,13 @@ def clustered_interval(clusters: Sequence[tuple[int, int]], confidence: float = 
     return clopper_pearson_real(failed, trials, confidence)
 
 
+def rate_interval(
+    failed: int, trials: int, clusters: Sequence[tuple[int, int]], confidence: float = 0.95
+) -> tuple[float, float]:
+    """Return the two-sided interval of a failure rate: that of its clusters if it has any, else the exact one."""
+    return clustered_interval(clusters, confidence) if clusters else clopper_pearson(failed, trials, confidence)
+
+
 def effective(clusters: Sequence[tuple[int, int]]) -> tuple[float, float]:
     """Return the failures and trials, no whole numbers, that as many independent trials would have to be."""
     factor = design_effect(clusters)

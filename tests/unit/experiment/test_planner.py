@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from simulation import at, blamed, constant, decided_at_start, second, seeded, simulate, wave
+from simulation import EFFECTS, at, blamed, constant, decided_at_start, seeded, simulate, wave
 
 from triage.experiment.confirm import ALPHA
 from triage.experiment.ledger import CHOOSING, Ledger
@@ -41,18 +41,7 @@ def test_the_simulation_sees_an_instrument_that_flatters(monkeypatch):
     assert wrong / 40 > 3 * ALPHA
 
 
-@pytest.mark.parametrize(
-    ("rate", "factor"),
-    [
-        (seeded(0.5, 1.0, 0.0, "hash_seed"), "hash_seed"),
-        (seeded(0.3, 1.0, 0.0, "rng_seed"), "rng_seed"),
-        (at("order", None, 1.0, 0.0), "order"),
-        (second(1.0, 0.0), "repeat"),
-        (at("python", {"3.13"}, 1.0, 0.0), "python"),
-        (at("python", {"3.13"}, 0.3, 0.0), "python"),
-    ],
-    ids=["hash_seed", "rng_seed", "order", "repeat", "python", "python at 30%"],
-)
+@pytest.mark.parametrize(("rate", "factor"), EFFECTS.values(), ids=EFFECTS)
 def test_an_effect_is_found_and_nothing_else_is_blamed(rate, factor):
     found = [blamed(simulate(rate, seed)) for seed in range(EXPERIMENTS)]
     assert sum(factor in one for one in found) >= 0.9 * EXPERIMENTS
