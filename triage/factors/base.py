@@ -83,6 +83,11 @@ class Factor:
         """Levels to be screened first, without `home`."""
         return ()
 
+    @property
+    def starts(self) -> tuple[Level, ...]:
+        """The levels of this factor that the user's own command names, to be listed by `levels` first."""
+        return tuple(level for level in self.context.project.starts if level.factor == self.name)
+
     def fresh(self, rng: Random) -> Level | None:
         """Draw another level, if there are more than `levels` lists; such a level repeats itself exactly when replayed."""
         del rng

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from triage.model.arm import Level
+
 
 class Interpreter(Struct, frozen=True, kw_only=True):
     """A Python that can run the target."""
@@ -79,3 +81,6 @@ class Project(Struct, frozen=True, kw_only=True):
     """What the requested node ids select."""
     scope: tuple[Item, ...] = ()
     """The tests that may run around a target, in pytest's own order."""
+    starts: tuple[Level, ...] = ()
+    """Levels that the user's own command names, such as the order of a seed that failed in CI: screened before all others.
+    Those of `order` hold every test of the scope in that order, also the target and those after it."""
