@@ -56,6 +56,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "trials": "How many trials were run.",
         "wall_seconds": "Seconds of wall time from the first trial to the verdict.",
         "complete": "False if the budget, the user or a signal ended the experiment before it was done.",
+        "interrupted": "True if the user or a signal ended it; the same command goes on with it.",
         "root": "The project's root folder, from which the commands are to be run; empty if it is not known.",
         "takeovers": "Plugins and options of the user's setup that trials switched off or took over, and why.",
     },

@@ -66,6 +66,9 @@ def run(
     allow_side_effects: Annotated[
         bool, typer.Option("--allow-side-effects", help="Rerun also a test that reaches beyond this machine.")
     ] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Start anew also where an interrupted experiment could be continued.")
+    ] = False,
     seed: Annotated[
         int | None, typer.Option(metavar="N", help="Seed of the choices of trials (default: drawn).")
     ] = None,
@@ -85,6 +88,7 @@ def run(
         format_=format_,
         fail_on=fail_on or [],
         allow_side_effects=allow_side_effects,
+        fresh=fresh,
         seed=seed,
         pytest_args=_pytest_arguments,
     )

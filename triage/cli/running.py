@@ -28,6 +28,7 @@ def run(
     format_: str,
     fail_on: list[str],
     allow_side_effects: bool,
+    fresh: bool,
     seed: int | None,
     pytest_args: list[str],
 ) -> ExitCode:
@@ -43,6 +44,7 @@ def run(
         fail_on=parse_verdicts(fail_on),
         allow_side_effects=allow_side_effects,
         pytest_args=tuple(pytest_args),
+        fresh=fresh,
         seed=seed,
     )
     try:

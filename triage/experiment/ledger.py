@@ -123,6 +123,10 @@ class Ledger:
         """Cold trials of the baseline that count."""
         return self.tally(BASELINE, ANY, COUNTED).trials
 
+    def rounds(self) -> int:
+        """Rounds of the screen so far: each has a cold trial of the baseline."""
+        return sum(stage is Stage.SCREEN for stage, _ in self.seen.get(BASELINE, ()))
+
     def varies_within(self) -> bool:
         """Whether forks of one process, all at the baseline, both passed and failed: its start alone does not decide."""
         clusters = self.tally(BASELINE.forked, ANY, COUNTED).clusters

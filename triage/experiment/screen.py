@@ -56,7 +56,7 @@ class Screen:
 
     def run(self) -> Trials:
         """Yield the trials of this stage."""
-        rounds = 0
+        rounds = self.bench.ledger.rounds()  # of an experiment that was interrupted
         slice_ = FIRST_SLICE
         while not (self._screened(rounds) or self._explained()):
             if self.bench.forking and not self._surveyed():

@@ -6,6 +6,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from triage.model.surface import Surface
+from triage.model.trial import Trial
 from triage.model.verdict import Strength, Verdict
 
 
@@ -39,3 +41,15 @@ class Entry(Struct, frozen=True, kw_only=True):
     counted: int = 0
     """Trials that count in rates."""
     wall_seconds: float | None = None
+
+
+class Unfinished(Struct, frozen=True, kw_only=True):
+    """An experiment that was interrupted, with all that is needed to go on with it."""
+
+    experiment: str
+    started: float
+    """Seconds since the epoch."""
+    trials: tuple[Trial, ...]
+    """In the order in which they were recorded."""
+    surface: Surface | None
+    """On what it was made; None if that is not known."""

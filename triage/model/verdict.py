@@ -139,6 +139,8 @@ class Report(Finding, frozen=True, kw_only=True):
     wall_seconds: float
     complete: bool = True
     """False if the budget, the user or a signal ended the experiment before it was done."""
+    interrupted: bool = False
+    """True if the user or a signal ended it: the same command goes on with it."""
     takeovers: tuple[str, ...] = ()
     root: str = ""
     """The project's root folder, from which the commands are to be run; empty if it is not known."""

@@ -25,6 +25,7 @@ from triage.model.observation import Request as Wanted
 from triage.model.outcome import GRAVITY, NO_EVIDENCE, Outcome
 from triage.model.project import Item
 from triage.model.signature import Signature, signature_of
+from triage.model.surface import Surface
 from triage.model.trial import Stage, Trial
 from triage.model.verdict import Environment, Report
 from triage.runner.cold import ColdRunner, Request
@@ -35,6 +36,7 @@ from triage.session.limits import Limits
 from triage.session.options import RunOptions
 from triage.session.prepare import Prepared
 from triage.session.record import Record
+from triage.session.resume import Kept, told
 from triage.session.summary import headed, merged, unfit_finding
 from triage.store.history import History
 from triage.targets.side_effects import reach
@@ -75,8 +77,13 @@ class Experiment:
         sink: EventSink,
         spent: float = 0.0,
         unforkable: str | None = None,
+        surface: Surface | None = None,
+        kept: Kept | None = None,
     ) -> None:
-        """`spent` are seconds of the budget that preparing took; `unforkable` is why no trial can be forked, None if they can."""
+        """`spent` are seconds of the budget that preparing took; `unforkable` is why no trial can be forked, None if they can.
+
+        `surface` is kept with the trials; `kept` are those of an experiment that was interrupted, with which this one goes on.
+        """
         self.unforkable = unforkable if options.trials is None else FEW
         self.project = prepared.project
         self.target = target
@@ -85,8 +92,10 @@ class Experiment:
         self.record = Record(history, sink)
         self.sink = sink
         self.seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 32)
-        self.started = time.monotonic() - spent
-        self.trials: list[Trial] = []
+        self.kept = kept
+        self.started = time.monotonic() - spent - (kept.spent if kept else 0.0)
+        self.trials: list[Trial] = list(kept.trials) if kept else []
+        self._last = max((trial.number for trial in self.trials), default=0)
         self.signatures: dict[str, Signature] = {}
         self.limits = Limits()
         self.facts = Facts()
@@ -94,7 +103,9 @@ class Experiment:
         self.forking: Forking | None = None
         self._shown = 0.0
         self.excluded: list[tuple[str, str]] = []
-        self.id = self.record.start(target, self.project)
+        for trial in self.trials:
+            self.limits.learn(trial)
+        self.id = self.record.resume(kept.experiment) if kept else self.record.start(target, self.project, surface)
 
     # -- running --------------------------------------------------------------------------------------------------
 
@@ -107,6 +118,7 @@ class Experiment:
             self.project.scope,
             scout,
             self.unforkable,
+            max((trial.cluster or 0 for trial in self.trials), default=0),
         )
         planner = self.planner = Planner(
             self._factors(scout),
@@ -116,8 +128,8 @@ class Experiment:
             self._gravity,
             forking=forking.reason is None,
         )
-        for trial in self.trials:  # the first look counts, like any other trial of the baseline
-            planner.ledger.add(trial.arm, trial.stage, self._observe(trial))
+        for trial in self.trials:  # the first look counts, like any other trial of the baseline, and so do kept trials
+            planner.ledger.add(trial.arm, trial.stage, replace(self._observe(trial), cluster=trial.cluster))
         plan = planner.run()
         broken = 0
         try:
@@ -225,7 +237,7 @@ class Experiment:
             finished, start = forking.run(self._request(wanted, affordable), wanted.generation)
         except UnforkableError:
             return Observation(evidence=False, refused=True, seconds=self.clock() - began)
-        trial = self._checked(replace(finished.trial, number=len(self.trials) + 1))
+        trial = self._checked(self._numbered(finished.trial))
         if finished.end.limit_hit and affordable < natural:
             trial = replace(
                 trial,
@@ -239,7 +251,7 @@ class Experiment:
         if self.clock() - self._shown > SHOWN_EVERY:
             self._shown = self.clock()
             self.sink(TrialStarted(wanted.arm, wanted.stage, doing))
-            self.sink(TrialFinished(trial, self._totals(), self.clock(), len(self.trials)))
+            self.sink(TrialFinished(trial, self._totals(), self.clock(), self._last))
         seen = self._observe(trial)
         return replace(seen, seconds=self.clock() - began, start_seconds=start, cluster=trial.cluster)
 
@@ -249,7 +261,7 @@ class Experiment:
         affordable = self._affordable(arm)
         self.sink(TrialStarted(arm, wanted.stage, doing))
         finished = self.runner.run(self._request(wanted, affordable, facts=facts))
-        trial = replace(finished.trial, number=len(self.trials) + 1)
+        trial = self._numbered(finished.trial)
         if finished.end.limit_hit and affordable < natural:
             reason = f"it took longer than the {affordable:.0f} s that the budget allows for it"
             trial = replace(trial, outcome=Outcome.BROKEN, reason=reason, failure=None)
@@ -260,8 +272,12 @@ class Experiment:
         self.trials.append(trial)
         self.limits.learn(trial)
         self.record.add(trial)
-        self.sink(TrialFinished(trial, self._totals(), self.clock(), len(self.trials)))
+        self.sink(TrialFinished(trial, self._totals(), self.clock(), self._last))
         return trial
+
+    def _numbered(self, trial: Trial) -> Trial:
+        self._last += 1
+        return replace(trial, number=self._last)
 
     def _checked(self, trial: Trial) -> Trial:
         """Make a trial broken if other tests ran before the target than its order says: what ran is what is recorded."""
@@ -336,7 +352,7 @@ class Experiment:
             seeded_apart=self.forking.seeded_apart if self.forking else (),
         )
 
-    def report(self, unfit: UnfitError | None = None) -> Report:
+    def report(self, unfit: UnfitError | None = None, *, interrupted: bool = False) -> Report:
         """Classify what is known, store it and tell the listeners."""
         study = self.study()
         findings = (
@@ -351,13 +367,14 @@ class Experiment:
             )
         )
         report = headed(
-            findings,
+            told(findings, self.kept),
             experiment=self.id,
             target=self.target.id,
             environment=self._environment(),
-            trials=len(self.trials),
+            trials=self._last,
             wall_seconds=round(self.clock(), 3),
             complete=study.complete and unfit is None,
+            interrupted=interrupted,
             root=self.project.root,
             takeovers=tuple(f"{taken.what}: {taken.why}" for taken in self.project.takeovers),
         )

@@ -25,9 +25,18 @@ class Forking:
     """Runs forked trials of `target`. A context manager; `reason` says why there are none, once that is known."""
 
     def __init__(
-        self, runner: ColdRunner, target: Item, scope: Sequence[Item], cold: Trial, reason: str | None
+        self,
+        runner: ColdRunner,
+        target: Item,
+        scope: Sequence[Item],
+        cold: Trial,
+        reason: str | None,
+        last_cluster: int = 0,
     ) -> None:
-        """`cold` is a trial in a fresh process, `reason` why there cannot be any forked one, None if there can."""
+        """`cold` is a trial in a fresh process, `reason` why there cannot be any forked one, None if there can.
+
+        The processes that trials are forked from are numbered from `last_cluster` on.
+        """
         self.pool = ForkPool(runner)
         self.target = target
         self.cold_seconds = cold.wall_seconds
@@ -36,7 +45,7 @@ class Forking:
         alone = (target.id,)
         self._candidates = [alone] if len(files) > MOST_FILES or len(scope) <= 1 else [files, alone]
         self._clusters: dict[object, int] = {}
-        self._last = 0
+        self._last = last_cluster
         self._seeded: dict[str, set[str]] = {}
         self.reason = reason
 

@@ -16,7 +16,7 @@ from triage.factors.registry import factors
 from triage.model.events import EventSink, ExperimentStarted, Noted, Preparing
 from triage.model.verdict import Environment, Report
 from triage.runner.cold import ColdRunner
-from triage.session import controls
+from triage.session import controls, resume
 from triage.session.experiment import Experiment, UnfitError
 from triage.session.options import RunOptions, check_factors
 from triage.session.prepare import Prepared, prepare
@@ -78,10 +78,21 @@ def _all(
     unforkable: str | None,
 ) -> ExitCode:
     codes: set[ExitCode] = {ExitCode.OK}
+    surface = resume.surface(prepared.project, options, prepared.environment.variables)
     with History(runner.state / "history.db") as history:
         for number, target in enumerate(prepared.targets, 1):
+            kept = resume.find(history, prepared.project, target, options, surface, sink)
             experiment = Experiment(
-                prepared, target, options, runner, history, sink, spent if number == 1 else 0.0, unforkable
+                prepared,
+                target,
+                options,
+                runner,
+                history,
+                sink,
+                spent if number == 1 else 0.0,
+                unforkable,
+                surface,
+                kept,
             )
             sink(
                 ExperimentStarted(
@@ -107,7 +118,7 @@ def _one(experiment: Experiment) -> tuple[ExitCode, Report]:
     try:
         experiment.run()
     except KeyboardInterrupt:
-        return ExitCode.INTERRUPTED, experiment.report()
+        return ExitCode.INTERRUPTED, experiment.report(interrupted=True)
     except UnfitError as error:
         return ExitCode.UNRUNNABLE, experiment.report(error)
     return ExitCode.OK, experiment.report()

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from triage.errors import UsageError
+from triage.model.sweep import Selection
 from triage.model.verdict import Verdict
 
 DEFAULT_BUDGET = 120.0
@@ -31,8 +32,12 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     fail_on: tuple[Verdict, ...] = ()
     allow_side_effects: bool = False
     pytest_args: tuple[str, ...] = ()
+    fresh: bool = False
+    """Start a new experiment also where an interrupted one could be continued."""
     seed: int | None = None
     """Seed of the planner's choices; None draws one."""
+    selection: Selection | None = None
+    """Of what the node ids stand for, take only these tests; None: all of them."""
 
 
 def parse_duration(text: str) -> float:

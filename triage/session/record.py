@@ -10,6 +10,7 @@ from triage.errors import TriageError
 from triage.model.arm import Depth
 from triage.model.events import EventSink, Noted
 from triage.model.project import Item, Project
+from triage.model.surface import Surface
 from triage.model.trial import Trial
 from triage.model.verdict import Report
 from triage.store.history import History
@@ -29,7 +30,12 @@ class Record:
         self._waiting: list[Trial] = []
         self._written = 0.0
 
-    def start(self, target: Item, project: Project) -> str:
+    def resume(self, experiment: str) -> str:
+        """Go on with an experiment that is ours, and return its id."""
+        self.experiment = experiment
+        return experiment
+
+    def start(self, target: Item, project: Project, surface: Surface | None = None) -> str:
         """Record that an experiment begins and return its id."""
 
         def begin() -> None:
@@ -38,6 +44,7 @@ class Record:
                 project.root,
                 options=(*project.options, *project.levels),
                 interpreters=project.interpreters,
+                surface=surface,
             )
 
         self._try(begin)

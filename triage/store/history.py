@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Self
 from triage import __version__
 from triage.errors import UsageError
 from triage.model.encoding import carriable, encode
-from triage.model.entry import Entry
+from triage.model.entry import Entry, Unfinished
 from triage.model.project import Interpreter
 from triage.model.signature import signature_of
+from triage.model.surface import Surface
 from triage.model.trial import Trial
 from triage.model.verdict import Report
 from triage.store.ids import new_id, shortest_prefix
@@ -62,11 +63,12 @@ class History:
         *,
         options: tuple[str, ...] = (),
         interpreters: tuple[Interpreter, ...] = (),
-        surface: str = "",
+        surface: Surface | None = None,
     ) -> str:
         """Record that an experiment begins, run by this process, and return its id."""
         from sqlmodel import col, func, select  # noqa: PLC0415 - takes a second
 
+        from triage.store import rows  # noqa: PLC0415 - as above
         from triage.store.tables import ExperimentRow  # noqa: PLC0415 - as above
 
         started = time.time()
@@ -78,7 +80,7 @@ class History:
                     id=experiment,
                     target=carriable(target),
                     root=carriable(root),
-                    surface=surface,
+                    surface=rows.keep_surface(session, surface),
                     options=encode(options).decode(),
                     interpreters=encode(interpreters).decode(),
                     platform=platform.platform(),
@@ -89,6 +91,29 @@ class History:
             )
         self._roots[experiment] = root
         return experiment
+
+    def interrupted(self, target: str, root: str) -> Unfinished | None:
+        """Return the latest experiment on a test, if it was interrupted and nobody runs it any more."""
+        from triage.store import resuming  # noqa: PLC0415 - takes a second
+
+        if not self.path.exists():
+            return None
+        with self._database().read() as session:
+            return resuming.interrupted(session, target, root)
+
+    def resume(self, experiment: str) -> bool:
+        """Make this process the one that runs an interrupted experiment; False if another one was faster."""
+        from triage.store import resuming  # noqa: PLC0415 - takes a second
+
+        with self._database().write() as session:
+            return resuming.take_over(session, experiment)
+
+    def surface(self, experiment: str) -> Surface | None:
+        """Return the surface that an experiment was made on; None if it is not known."""
+        from triage.store import resuming  # noqa: PLC0415 - takes a second
+
+        with self._database().read() as session:
+            return resuming.surface(session, experiment)
 
     def add(self, experiment: str, *trials: Trial) -> None:
         """Record finished trials; once this returns, they outlive `triage`."""

@@ -17,6 +17,7 @@ from triage.model.encoding import carriable, encode
 from triage.model.entry import Entry, State
 from triage.model.outcome import FAILURES, NO_EVIDENCE
 from triage.model.project import Interpreter
+from triage.model.surface import Surface
 from triage.model.trial import Stage, Trial
 from triage.model.verdict import Environment, Report, Strength, Verdict
 from triage.store.ids import shortest_prefix
@@ -82,6 +83,11 @@ def add_trial(session: Session, identity: str, trial: Trial, signature: str | No
     )
 
 
+def keep_surface(session: Session, surface: Surface | None) -> str:
+    """Store a surface unless an equal one is there, and return its digest; empty for none."""
+    return _keep(session, encode(surface).decode()) or "" if surface else ""
+
+
 def finish(session: Session, identity: str, report: Report) -> None:
     """Put a report and its findings in the place of what was there."""
     row = experiment(session, identity)
@@ -112,7 +118,7 @@ def finish(session: Session, identity: str, report: Report) -> None:
 def load(session: Session, identity: str) -> tuple[Report, tuple[Trial, ...]]:
     """Return the report and the trials of an experiment."""
     row = experiment(session, identity)
-    trials = _trials(session, identity)
+    trials = trials_of(session, identity)
     if row.report is not None:
         return msgspec.json.decode(row.report, type=Report), trials
     interpreters = msgspec.json.decode(row.interpreters, type=tuple[Interpreter, ...])
@@ -189,7 +195,8 @@ def _counts(session: Session, identities: Sequence[str]) -> dict[str, tuple[int,
     return {identity: (trials, counted, failed) for identity, trials, counted, failed in session.exec(query)}
 
 
-def _trials(session: Session, identity: str) -> tuple[Trial, ...]:
+def trials_of(session: Session, identity: str) -> tuple[Trial, ...]:
+    """Return the trials of an experiment in the order in which they were recorded."""
     rows = session.exec(select(TrialRow).where(TrialRow.experiment == identity).order_by(col(TrialRow.key))).all()
     wanted = {digest for row in rows for digest in _digests(row) if digest}
     texts = {"": ""} | _texts(session, sorted(wanted))

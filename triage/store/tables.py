@@ -30,7 +30,7 @@ class ExperimentRow(SQLModel, table=True):
     target: str = Field(index=True)
     root: str
     surface: str
-    """Digest of what decides which tests run and how; empty if unknown."""
+    """Digest of what decides which tests run and how, whose JSON is in `text`; empty if unknown."""
     options: str
     """JSON: the pytest options of the user."""
     interpreters: str
