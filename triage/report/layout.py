@@ -8,6 +8,9 @@ from rich.cells import cell_len
 
 from triage.model.verdict import Rate
 
+LABEL = 15
+"""Width of the column of labels, which stand at the right of it; the longest is `not established`."""
+GAP = "  "
 UNBROKEN = "\0"
 """Stands for a space at which `wrap` does not break; escaped text has no such character of its own."""
 
@@ -41,6 +44,18 @@ def wrap_command(text: str, width: int) -> list[str]:
         else:
             row = f"{row} {word}" if row else word
     return [*rows, row]
+
+
+def fold(row: str, width: int) -> Iterator[str]:
+    """Cut a line into pieces of at most `width` columns, wherever that is."""
+    piece, taken = "", 0
+    for char in row:
+        wide = cell_len(char)
+        if piece and taken + wide > width:
+            yield piece
+            piece, taken = "", 0
+        piece, taken = piece + char, taken + wide
+    yield piece
 
 
 def shell_words(text: str) -> Iterator[str]:
@@ -84,18 +99,22 @@ def shorten(text: str, width: int) -> str:
     return f"{head}...{tail}"
 
 
-def bar(rate: Rate, width: int) -> str:
-    """Draw the interval of a rate between 0% and 100%: `|..==o====..........|`, `o` where the rate itself is."""
+def bar(rate: Rate, width: int, marks: tuple[str, str, str, str] = ("|", ".", "=", "o")) -> str:
+    """Draw the interval of a rate between 0% and 100%: `|..==o====..........|`, `o` where the rate itself is.
+
+    `marks` are the characters for the ends, for what is outside and inside the interval, and for the rate.
+    """
+    edge, outside, inside, here = marks
     if rate.trials == 0:
-        return f"|{'.' * width}|"
+        return f"{edge}{outside * width}{edge}"
 
     def cell(value: float) -> int:
         return min(width - 1, max(0, int(value * width)))
 
     low, high, point = cell(rate.low), cell(rate.high), cell(rate.failed / rate.trials)
-    cells = ["=" if low <= index <= high else "." for index in range(width)]
-    cells[point] = "o"
-    return f"|{''.join(cells)}|"
+    cells = [inside if low <= index <= high else outside for index in range(width)]
+    cells[point] = here
+    return f"{edge}{''.join(cells)}{edge}"
 
 
 def table(rows: Sequence[Sequence[str]], right: frozenset[int], indent: str = "") -> list[str]:

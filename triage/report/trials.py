@@ -29,6 +29,8 @@ STATUS = {
     Outcome.NOT_COLLECTED: "NOT RUN",
     Outcome.BROKEN: "BROKEN",
 }
+NOTHING_YET = "no experiment yet; `triage run NODEID` makes the first one"
+NO_TRIAL = "no trial has finished"
 WIDEST_ARM = 32
 WIDEST_WHAT = 200
 
@@ -39,7 +41,7 @@ def trials_text(trials: Sequence[Trial]) -> str:
     Forked trials of one process that followed each other and ended alike share a line: there are hundreds of them.
     """
     if not trials:
-        return "no trial has finished"
+        return NO_TRIAL
     rows = [["#", "stage", "arm", "status", "time", "what"]]
     rows += [_row(list(group)) for _, group in groupby(trials, _alike)]
     return "\n".join([*table(rows, frozenset({0, 3, 4})), "", _counts(trials)])
@@ -49,7 +51,7 @@ def _alike(trial: Trial) -> tuple[object, ...]:
     """Return what trials that share a line have in common; a trial in a process of its own shares it with none."""
     if trial.arm.depth is Depth.COLD:
         return (trial.number, trial.started)
-    return (trial.cluster, trial.stage, status(trial), _what(trial))
+    return (trial.cluster, trial.stage, status(trial), what(trial))
 
 
 def _row(group: list[Trial]) -> list[str]:
@@ -63,7 +65,7 @@ def _row(group: list[Trial]) -> list[str]:
         shorten(visible(label), WIDEST_ARM),
         status(first),
         words.seconds(sum(trial.wall_seconds for trial in group)),
-        "; ".join(filter(None, (count, shorten(_what(first), WIDEST_WHAT)))),
+        "; ".join(filter(None, (count, shorten(what(first), WIDEST_WHAT)))),
     ]
 
 
@@ -77,13 +79,13 @@ def status(trial: Trial) -> str:
 def history_text(entries: Sequence[Entry], zone: tzinfo | None = None) -> str:
     """Return one line for each experiment; times are those of `zone`, by default this machine's."""
     if not entries:
-        return "no experiment yet; `triage run NODEID` makes the first one"
+        return NOTHING_YET
     rows = [["id", "started", "verdict", "cause", "failed", "target"]]
     rows += [
         [
             entry.short,
             datetime.fromtimestamp(entry.started, zone).strftime("%Y-%m-%d %H:%M"),
-            _verdict(entry),
+            verdict(entry),
             prose(entry.cause or "-"),
             f"{entry.failed}/{entry.counted}",
             visible(entry.target),
@@ -93,14 +95,15 @@ def history_text(entries: Sequence[Entry], zone: tzinfo | None = None) -> str:
     return "\n".join(table(rows, frozenset({4})))
 
 
-def _verdict(entry: Entry) -> str:
+def verdict(entry: Entry) -> str:
+    """Return the verdict of an experiment, or how far it got; also whether it is complete."""
     if entry.state is not State.FINISHED or entry.verdict is None:
         return entry.state.value
     title = words.TITLES[Verdict(entry.verdict)]
     return title if entry.complete else f"{title}, incomplete"
 
 
-def _what(trial: Trial) -> str:
+def what(trial: Trial) -> str:
     """Return why the trial ended as it did, in one line."""
     failure = trial.failure
     told = ""
