@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from triage.model.arm import Arm
 from triage.model.claim import ArmCount
+from triage.model.project import Item, Project
 from triage.model.trial import Stage, Trial
 from triage.model.verdict import Report
 
@@ -16,6 +17,15 @@ class Preparing(Struct, frozen=True):
     """Something is found out before any experiment: interpreters, collection, controls."""
 
     doing: str
+
+
+class TargetsChosen(Struct, frozen=True, kw_only=True):
+    """It is known which tests are to be triaged; the controls come next."""
+
+    targets: tuple[Item, ...]
+    project: Project
+    state: str
+    """The folder that `triage` owns in the project."""
 
 
 class ExperimentStarted(Struct, frozen=True, kw_only=True):
@@ -61,7 +71,9 @@ class ExperimentFinished(Struct, frozen=True):
     """The report of one target is ready."""
 
     report: Report
+    unfit: str | None = None
+    """Why the target could not be experimented on; None if it could."""
 
 
-Event = Preparing | ExperimentStarted | TrialStarted | TrialFinished | Noted | ExperimentFinished
+Event = Preparing | TargetsChosen | ExperimentStarted | TrialStarted | TrialFinished | Noted | ExperimentFinished
 EventSink = Callable[[Event], None]

@@ -379,7 +379,7 @@ class Experiment:
             takeovers=tuple(f"{taken.what}: {taken.why}" for taken in self.project.takeovers),
         )
         self.record.finish(report)
-        self.sink(ExperimentFinished(report))
+        self.sink(ExperimentFinished(report, unfit.why if unfit else None))
         return report
 
     def _environment(self) -> Environment:

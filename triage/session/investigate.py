@@ -13,7 +13,7 @@ from types import FrameType
 
 from triage.errors import PRECEDENCE, ExitCode, UnrunnableError
 from triage.factors.registry import factors
-from triage.model.events import EventSink, ExperimentStarted, Noted, Preparing
+from triage.model.events import EventSink, ExperimentStarted, Noted, Preparing, TargetsChosen
 from triage.model.verdict import Environment, Report
 from triage.runner.cold import ColdRunner
 from triage.session import controls, resume
@@ -46,6 +46,7 @@ def investigate(
         try:
             for text in runner.notes:
                 sink(Noted(text))
+            sink(TargetsChosen(targets=prepared.targets, project=prepared.project, state=str(runner.state)))
             sink(Preparing("running the controls"))
             unforkable = controls.check(prepared.project, runner)
             # The budget bounds a target in all; but a collection that takes minutes must leave something for trials.

@@ -17,6 +17,7 @@ from triage.model.trial import Stage
 from triage.runner.cold import ColdRunner, Request
 from triage.runner.installation import PROBE_PLUGIN
 from triage.session.options import RunOptions
+from triage.session.selection import arguments_of, despite, selected
 from triage.targets import nodeids
 from triage.targets.assembly import assemble, targets
 from triage.targets.configuration import configured
@@ -55,14 +56,19 @@ def prepare(options: RunOptions, cwd: Path, environ: Mapping[str, str], sink: Ev
     try:
         collector = _Collector(runner, interpreters[0], options)
         sink(Preparing("collecting"))
-        arguments = tuple(argument.node_id for argument in request.arguments)
+        arguments = arguments_of(request, options.selection)
         files = tuple(dict.fromkeys(argument.file for argument in request.arguments))
-        collection = collector.collect(arguments, Taken(), fallback=files)
+        marked = options.selection.options if options.selection else ()
+        collection = collector.collect(arguments, Taken(), files, marked)
         inifile = Path(collection.inifile) if collection.inifile else None
-        taken = take_over(collection.plugins, configured(inifile, environment.variables, options.pytest_args))
+        settings = configured(inifile, environment.variables, options.pytest_args)
+        taken = take_over(collection.plugins, settings)
         if taken.recollect:
-            collection = collector.collect(arguments, taken, fallback=files)
-        chosen = targets(request, collection)
+            collection = collector.collect(arguments, taken, files, marked)
+        if options.selection is None:
+            chosen = targets(request, collection)
+        else:
+            chosen = selected(options.selection, request, collection)
         sink(Preparing("collecting the scope"))
         scope = collector.scope(_scope_argument(options, cwd), taken, sink)
     except BaseException:
@@ -72,7 +78,7 @@ def prepare(options: RunOptions, cwd: Path, environ: Mapping[str, str], sink: Ev
         interpreters=interpreters,
         collection=collection,
         scope=scope,
-        options=options.pytest_args,
+        options=(*options.pytest_args, *despite(options.selection, settings)),
         taken=taken,
         notes=environment.takeovers,
     )
@@ -85,7 +91,9 @@ class _Collector:
         self.interpreter = interpreter
         self.options = options
 
-    def collect(self, node_ids: tuple[str, ...], taken: Taken, fallback: tuple[str, ...] = ()) -> Collection:
+    def collect(
+        self, node_ids: tuple[str, ...], taken: Taken, fallback: tuple[str, ...] = (), marked: tuple[str, ...] = ()
+    ) -> Collection:
         """Let pytest collect `node_ids`; where it knows none of them, `fallback`, so that close names can be offered."""
         finished = self.runner.run(
             Request(
@@ -93,7 +101,7 @@ class _Collector:
                     root=str(self.runner.root),
                     python=self.interpreter.path,
                     node_ids=node_ids,
-                    options=(*self.options.pytest_args, *taken.options, *COLLECT),
+                    options=(*self.options.pytest_args, *taken.options, *marked, *COLLECT),
                     levels=taken.levels,
                 ),
                 target=None,
@@ -110,7 +118,7 @@ class _Collector:
                 f"pytest could not collect: {_why(trial.reason, trial.stderr, trial.stdout)}", _hint(trial.command)
             )
         if trial.exit_status == 4 and not collection.items and not collection.errors and fallback != node_ids:
-            return self.collect(fallback, taken) if fallback else collection
+            return self.collect(fallback, taken, marked=marked) if fallback else collection
         if trial.exit_status == 4 and not collection.items:
             raise UnrunnableError(
                 f"pytest could not collect: {_why(None, trial.stderr, trial.stdout)}", _hint(trial.command)

@@ -45,24 +45,29 @@ def targets(request: Request, collection: Collection) -> tuple[Item, ...]:
     Raises `NothingSelectedError` for an argument without any, `UnrunnableError` if that may be due to an error of collection,
     `UsageError` if pytest chose another root folder: its ids would then mean something else than the arguments do.
     """
-    if os.path.realpath(collection.root) != os.path.realpath(request.root):
-        raise UsageError(
-            f"pytest takes `{collection.root}` as its root folder, not `{request.root}`",
-            hint=f"add `-- --rootdir={request.root}`, or start `triage` with the project's own configuration",
-        )
+    require_root(request, collection)
     try:
         chosen = [item for argument in request.arguments for item in select(argument, collection.items)]
     except NothingSelectedError as error:
         if collection.errors:
             raise UnrunnableError(
-                f"the tests could not be collected: {_gist(collection.errors[0])}",
+                f"the tests could not be collected: {gist(collection.errors[0])}",
                 hint="`python -m pytest --collect-only` shows the whole error",
             ) from error
         raise
     return tuple({item.id: item for item in chosen}.values())
 
 
-def _gist(error: str) -> str:
+def require_root(request: Request, collection: Collection) -> None:
+    """Raise `UsageError` if pytest chose another root folder than the arguments' own."""
+    if os.path.realpath(collection.root) != os.path.realpath(request.root):
+        raise UsageError(
+            f"pytest takes `{collection.root}` as its root folder, not `{request.root}`",
+            hint=f"add `-- --rootdir={request.root}`, or start `triage` with the project's own configuration",
+        )
+
+
+def gist(error: str) -> str:
     """Return the line of a collection error that says most: the last one that pytest marks with `E`, else the last."""
     lines = [line.strip() for line in error.splitlines() if line.strip()]
     marked = [line.removeprefix("E ").strip() for line in lines if line.startswith("E ")]

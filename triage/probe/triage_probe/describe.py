@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable
 if TYPE_CHECKING:
     import pytest
 
+FLAKY_ATTRIBUTE = "_flaky_max_runs"
+"""Of `flaky.names.FlakyNames`, since its first version."""
+
 
 def plugins(config: pytest.Config) -> list[list[str]]:
     """Return name, distribution and version of each plugin that an installed distribution brings."""
@@ -39,6 +42,8 @@ def items(session_items: Iterable[pytest.Item], clean: Callable[[str], str]) -> 
     for item in session_items:
         file, line, _name = item.location
         marks = dict.fromkeys(clean(mark.name) for mark in item.iter_markers())
+        if decorated_as_flaky(item):
+            marks.setdefault("flaky")
         found.append(
             {
                 "id": clean(item.nodeid),
@@ -48,6 +53,14 @@ def items(session_items: Iterable[pytest.Item], clean: Callable[[str], str]) -> 
             }
         )
     return found
+
+
+def decorated_as_flaky(item: pytest.Item) -> bool:
+    """Whether the decorator of the package `flaky` was put on the test or its class; it leaves attributes and no mark.
+
+    pytest puts a function's attributes among the keywords of its item.
+    """
+    return FLAKY_ATTRIBUTE in item.keywords or hasattr(getattr(item, "cls", None), FLAKY_ATTRIBUTE)
 
 
 def digest(ids: Iterable[str]) -> str:
