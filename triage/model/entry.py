@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from triage.model.surface import Surface
 from triage.model.trial import Trial
-from triage.model.verdict import Strength, Verdict
+from triage.model.verdict import Rate, Strength, Verdict
 
 
 class State(StrEnum):
@@ -41,6 +41,10 @@ class Entry(Struct, frozen=True, kw_only=True):
     counted: int = 0
     """Trials that count in rates."""
     wall_seconds: float | None = None
+    baseline: Rate | None = None
+    """Of the user's own command; None if it was not tried."""
+    worst: Rate | None = None
+    """Of the arm whose interval has the highest lower bound; None if nothing was tried."""
 
 
 class Unfinished(Struct, frozen=True, kw_only=True):

@@ -19,7 +19,8 @@ from triage.model.outcome import FAILURES, NO_EVIDENCE
 from triage.model.project import Interpreter
 from triage.model.surface import Surface
 from triage.model.trial import Stage, Trial
-from triage.model.verdict import Environment, Report, Strength, Verdict
+from triage.model.verdict import Environment, Rate, Report, Strength, Verdict
+from triage.store import rates
 from triage.store.ids import shortest_prefix
 from triage.store.owner import is_alive
 from triage.store.tables import ExperimentRow, FindingRow, TextRow, TrialRow
@@ -146,10 +147,11 @@ def entries(session: Session, target: str | None, limit: int) -> tuple[Entry, ..
     everything = ids(session)
     neighbours = {one: everything[max(0, place - 1) : place + 2] for place, one in enumerate(everything)}
     counts = _counts(session, [row.id for row in found])
-    return tuple(_entry(row, neighbours[row.id], counts.get(row.id, (0, 0, 0))) for row in found)
+    known = rates.rates(session, found)
+    return tuple(_entry(row, neighbours[row.id], counts.get(row.id, (0, 0, 0)), known.get(row.id, ())) for row in found)
 
 
-def _entry(row: ExperimentRow, neighbours: Iterable[str], counts: tuple[int, int, int]) -> Entry:
+def _entry(row: ExperimentRow, neighbours: Iterable[str], counts: tuple[int, int, int], known: Sequence[Rate]) -> Entry:
     trials, counted, failed = counts
     unfinished = State.RUNNING if is_alive(row.owner) else State.INTERRUPTED
     return Entry(
@@ -167,6 +169,8 @@ def _entry(row: ExperimentRow, neighbours: Iterable[str], counts: tuple[int, int
         counted=counted,
         failed=failed,
         wall_seconds=row.wall_seconds,
+        baseline=rates.baseline(known),
+        worst=rates.worst(known),
     )
 
 
