@@ -9,8 +9,10 @@ import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
+from packaging.utils import canonicalize_name
 
 from triage.errors import UnrunnableError
 from triage.model.project import Interpreter
@@ -28,7 +30,7 @@ sys.path[:] = [entry for entry in sys.path if entry]
 import json
 answer = {
     "version": ".".join(str(part) for part in sys.version_info[:3]),
-    "executable": sys.executable, "prefix": sys.prefix,
+    "executable": sys.executable, "prefix": sys.prefix, "base_prefix": getattr(sys, "base_prefix", sys.prefix),
     "implementation": "cpython", "free_threaded": False, "packages": {},
 }
 try:
@@ -50,6 +52,25 @@ sys.stdout.write("\\n%s" + json.dumps(answer) + "\\n")
 before anything is imported: a `json.py` there is none of the interpreter's."""
 
 
+_DISTRIBUTIONS = """
+import sys
+sys.path[:] = [entry for entry in sys.path if entry]
+import json
+try:
+    from importlib.metadata import distributions
+except ImportError:
+    def distributions():
+        return ()
+found = {}
+for one in distributions():
+    try:
+        found.setdefault(one.metadata["Name"], one.version)
+    except Exception:
+        pass
+sys.stdout.write("\\n%s" + json.dumps(found) + "\\n")
+""" % (_MARK,)  # noqa: UP031 - as above
+
+
 class NoPytestError(UnrunnableError):
     """An interpreter that works and has no pytest."""
 
@@ -64,6 +85,7 @@ class Answer(Struct, frozen=True, kw_only=True):
     free_threaded: bool
     executable: str | None
     prefix: str
+    base_prefix: str = ""
     packages: dict[str, str] = {}
     """Versions of `pytest`, `pytest-xdist`, `hypothesis` and `numpy`, of those that are installed."""
 
@@ -76,6 +98,16 @@ class Answer(Struct, frozen=True, kw_only=True):
     def identity(self) -> tuple[str, str]:
         """The same for two paths that lead to the same interpreter with the same packages."""
         return os.path.realpath(self.prefix), os.path.realpath(self.executable or self.path)
+
+    @property
+    def is_environment(self) -> bool:
+        """Whether it belongs to a virtual environment."""
+        return bool(self.base_prefix) and os.path.realpath(self.prefix) != os.path.realpath(self.base_prefix)
+
+    @property
+    def short(self) -> str:
+        """`3.13`, or `3.13t` for a free-threaded build."""
+        return ".".join(self.version.split(".")[:2]) + ("t" if self.free_threaded else "")
 
     def interpreter(self, origin: str) -> Interpreter:
         """Return this as the shared value."""
@@ -108,14 +140,48 @@ class Answer(Struct, frozen=True, kw_only=True):
         return None
 
 
-def ask(path: str, environ: Mapping[str, str], time_limit: float = TIME_LIMIT) -> Answer:
+def is_shim(path: str) -> bool:
+    """Whether a path leads to a version manager's shim, as pyenv, mise and asdf have them."""
+    return Path(path).parent.name == "shims"
+
+
+def ask(
+    path: str, environ: Mapping[str, str], time_limit: float = TIME_LIMIT, folder: str | os.PathLike[str] | None = None
+) -> Answer:
     """Start the interpreter at `path` in `environ` and return what it says of itself.
 
-    `time_limit` is in seconds. A shim of a version manager is replaced by the interpreter behind it, because which one
-    that is depends on the current folder. Raises `UnrunnableError` if it does not start, does not answer in time or
-    answers something else.
+    `time_limit` is in seconds. A shim of a version manager is asked in `folder`, the project's root, on which depends what is
+    behind it, and is replaced by that. Raises `UnrunnableError` if it does not start, does not answer in time or answers
+    something else.
     """
-    status, output, errors = _run(path, environ, time_limit)
+    data = _speak(path, environ, time_limit, _SCRIPT, folder if is_shim(path) else None)
+    try:
+        answer = Answer(path=path, **data)
+    except TypeError as error:
+        raise _broken(path, "did not answer as a Python does") from error
+    if is_shim(path) and answer.executable:
+        return Answer(path=answer.executable, **data)
+    return answer
+
+
+def distributions(path: str, environ: Mapping[str, str], time_limit: float = TIME_LIMIT) -> dict[str, str]:
+    """Return what is installed in the interpreter at `path`: normalised names and versions.
+
+    Raises `UnrunnableError` as `ask` does.
+    """
+    found = _speak(path, environ, time_limit, _DISTRIBUTIONS)
+    return {canonicalize_name(name): version for name, version in found.items() if isinstance(version, str)}
+
+
+def _speak(
+    path: str,
+    environ: Mapping[str, str],
+    time_limit: float,
+    script: str,
+    folder: str | os.PathLike[str] | None = None,
+) -> dict[str, Any]:
+    """Run a script that answers with an object on a marked line."""
+    status, output, errors = _run(path, environ, time_limit, script, folder)
     lines = [line for line in output.splitlines() if line.startswith(_MARK)]
     if status is None:
         raise _broken(path, f"did not answer within {time_limit:g} s")
@@ -126,15 +192,20 @@ def ask(path: str, environ: Mapping[str, str], time_limit: float = TIME_LIMIT) -
         raise _broken(path, ended + shown)
     try:
         data = json.loads(lines[-1].removeprefix(_MARK))
-        answer = Answer(path=path, **data)
-    except (ValueError, TypeError) as error:
+    except ValueError as error:
         raise _broken(path, "did not answer as a Python does") from error
-    if Path(path).parent.name == "shims" and answer.executable:
-        return Answer(path=answer.executable, **data)
-    return answer
+    if not isinstance(data, dict):
+        raise _broken(path, "did not answer as a Python does")
+    return data
 
 
-def _run(path: str, environ: Mapping[str, str], time_limit: float) -> tuple[int | None, str, str]:
+def _run(
+    path: str,
+    environ: Mapping[str, str],
+    time_limit: float,
+    script: str,
+    folder: str | os.PathLike[str] | None,
+) -> tuple[int | None, str, str]:
     """Return exit status (None if out of time), standard output and standard error.
 
     Output goes to files and the process gets a group of its own, so that neither a child that outlives it nor one that
@@ -143,9 +214,9 @@ def _run(path: str, environ: Mapping[str, str], time_limit: float) -> tuple[int 
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryDirectory() as empty:
         try:
             process = subprocess.Popen(
-                [path, "-c", _SCRIPT],
+                [path, "-c", script],
                 env=dict(environ),
-                cwd=empty,
+                cwd=folder or empty,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,

@@ -11,88 +11,176 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from msgspec import Struct
 from python_discovery import iter_interpreters
 
 from triage.errors import UnrunnableError, UsageError
 from triage.model.project import Interpreter
-from triage.targets.inspection import NoPytestError, ask
+from triage.targets.inspection import OLDEST_PYTHON, Answer, NoPytestError, ask, distributions
+from triage.targets.managers import environments
+from triage.targets.requirements import Needs
 
 VERSION = re.compile(r"\d+(?:\.\d+){0,2}t?")
 """`3`, `3.13`, `3.13.0`, `3.13t` (free-threaded)."""
+NAME = re.compile(r"python(\d+(?:\.\d+){0,2}t?)?")
+"""`python`, `python3`, `python3.13`: a name to be looked up on `PATH`."""
+OF_TRIAGE = "the interpreter of triage"
+ALL = "all"
+"""Stands for every version that is installed."""
 _ENVIRONMENT_FOLDERS = (".venv*", "venv*", ".envs/*", ".tox/*", ".nox/*")
 
 logging.getLogger("python_discovery").addHandler(logging.NullHandler())  # it logs every candidate that it turns down
 
 
+class Found(Struct, frozen=True, kw_only=True):
+    """An interpreter that works, and what it still lacks for this project."""
+
+    answer: Answer
+    origin: str
+    problem: UnrunnableError | None = None
+    """Why it cannot run targets as it is; None if it can."""
+    lacks: tuple[str, ...] = ()
+    """Requirements that it does not meet, as far as they are known; the project itself may be among them."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether the project's tests can be run with it as it is."""
+        return self.problem is None and not self.lacks
+
+    @property
+    def interpreter(self) -> Interpreter:
+        """The shared value. Raises `UnrunnableError` if it cannot run targets."""
+        if self.problem is not None:
+            raise self.problem
+        return self.answer.interpreter(self.origin)
+
+
 def own_interpreter(root: Path, environ: Mapping[str, str], explicit: Sequence[str] = ()) -> Interpreter:
+    """Return the interpreter that `find_own` finds, which has a pytest; what else it lacks is not looked at."""
+    return find_own(root, environ, explicit).interpreter
+
+
+def find_own(root: Path, environ: Mapping[str, str], explicit: Sequence[str] = (), needs: Needs | None = None) -> Found:
     """Return the interpreter with which the project is tested when nobody names one.
 
     The first of these that has a pytest: the active virtual environment (`VIRTUAL_ENV`, then `CONDA_PREFIX`); `.venv`, then
-    `venv`, in `root`; the interpreter of `triage` itself; the first of `explicit`; `python3` and `python` on `PATH`.
+    `venv`, in `root`; the environments of the tools that the project uses (`managers.environments`); and then, if
+    `needs` are given only one that meets them, the interpreter of `triage` itself; the first of `explicit`; without any,
+    `python3` and `python` on `PATH`. With `needs`, where nothing is complete the first of these, and of pyenv's versions, that
+    an environment for the project can be made with; that of `triage` last.
     Raises `UnrunnableError` if there is none, or if one of the environments that the user has set up (active, or in `root`)
     does not start or is too old: to go on silently with another would test something else.
     """
-    without_pytest: UnrunnableError | None = None
-    for path, origin in _designated(root, environ):
-        answer = ask(path, environ)
-        problem = answer.why_unfit()
-        if problem is None:
-            return answer.interpreter(origin)
-        if not isinstance(problem, NoPytestError):
-            raise problem
-        without_pytest = without_pytest or problem
-    if fit := _first_fit([(sys.executable, "the interpreter of triage")], environ):
-        return fit
-    if explicit:
-        return resolve(explicit[0], root, environ)
-    if fit := _first_fit(_on_path(("python3", "python"), environ), environ):
-        return fit
-    raise without_pytest or UnrunnableError(
+    incomplete: list[Found] = []
+    for found in _own_candidates(root, environ, explicit, needs):
+        if found.ready:
+            return found
+        incomplete.append(found)
+    if needs is not None:
+        for found in sorted(incomplete, key=lambda found: found.origin == OF_TRIAGE):
+            if _can_serve(found, needs):
+                return found
+    of_environments = (one.problem for one in incomplete if one.answer.is_environment and one.origin != OF_TRIAGE)
+    raise next(of_environments, None) or UnrunnableError(
         "no Python with pytest was found", hint="activate the project's virtual environment or name one with --python"
     )
 
 
+def _own_candidates(
+    root: Path, environ: Mapping[str, str], explicit: Sequence[str], needs: Needs | None
+) -> Iterator[Found]:
+    """Yield what works, in the order of `find_own`."""
+    for path, origin in _designated(root, environ):
+        found = _judged(ask(path, environ), origin)
+        if found.problem is not None and not isinstance(found.problem, NoPytestError):
+            raise found.problem
+        yield found
+    later = [(path, origin, None) for path, origin in _of_tools(root, environ)]
+    for path, origin, wanted in (*later, (sys.executable, OF_TRIAGE, needs)):
+        tried = _tried(path, origin, root, environ, wanted)
+        if tried and (tried.problem is None or origin == OF_TRIAGE):
+            yield tried
+    if explicit and explicit[0] != ALL:
+        yield find(explicit[0], root, environ, needs)
+        return
+    bare = [*_on_path(("python3", "python"), environ)]
+    if needs is not None:
+        bare += [(path, "pyenv") for path in _pyenv_versions("3", environ)]
+    for path, origin in bare:
+        if tried := _tried(path, origin, root, environ, needs):
+            yield tried
+
+
 def resolve(spec: str, root: Path, environ: Mapping[str, str] | None = None) -> Interpreter:
-    """Return the interpreter that `spec` names: a path to a Python or to a virtual environment, or a version.
+    """Return the interpreter that `find` finds, which has a pytest; what else it lacks is not looked at."""
+    return find(spec, root, os.environ if environ is None else environ).interpreter
+
+
+def find(spec: str, root: Path, environ: Mapping[str, str], needs: Needs | None = None) -> Found:
+    """Return the interpreter that `spec` names: a path to a Python or to a virtual environment, a name, or a version.
 
     For a version the first of these with a pytest, because an environment of the project also has what the project needs:
-    the active virtual environment; `.venv*`, `venv*`, `.envs/*`, `.tox/*`, `.nox/*` in `root`; what python-discovery finds
-    (`PATH`, shims, uv) and pyenv's versions, newest first; the interpreter of `triage`.
-    Raises `UsageError` for a `spec` that means nothing, `UnrunnableError` for an interpreter that cannot run targets.
+    the active virtual environment; `.venv*`, `venv*`, `.envs/*`, `.tox/*`, `.nox/*` in `root` and the environments of
+    the project's tools; then (if `needs` are given, only one that meets them) what python-discovery finds (`PATH`, shims, uv)
+    and pyenv's versions, newest first; the interpreter of `triage`. Where none is complete, the first that is no
+    environment: it is what an environment can be made with. A name (`python3.13`) is looked up on `PATH`; where it leads
+    to nothing that works, such as a shim for a version that is not selected, it means that version.
+    Raises `UsageError` for a `spec` that means nothing, `UnrunnableError` if nothing works there.
     """
-    environ = os.environ if environ is None else environ
     origin = f"--python {spec}"
-    if not VERSION.fullmatch(spec):
-        answer = ask(_python_at(spec, environ), environ)
-        if problem := answer.why_unfit():
-            raise problem
-        return answer.interpreter(origin)
-    problem = None
-    for path in _of_version(spec, root, environ):
-        try:
-            answer = ask(path, environ)
-        except UnrunnableError:
+    named = NAME.fullmatch(spec)
+    if not VERSION.fullmatch(spec) and not (named and not Path(spec).exists()):
+        return _judged(ask(_python_at(spec), environ, folder=root), origin)
+    version = spec
+    if named:
+        tried = [_tried(path, origin, root, environ) for path, _ in _on_path((spec,), environ)]
+        if working := [found for found in tried if found]:
+            return next((found for found in working if found.problem is None), working[0])
+        version = named[1] or "3"
+    incomplete: list[Found] = []
+    for path, of_project in _of_version(version, root, environ):
+        found = _tried(path, origin, root, environ, None if of_project else needs)
+        if found is None or not matches(version, found.answer.version, free_threaded=found.answer.free_threaded):
             continue
-        if not matches(spec, answer.version, free_threaded=answer.free_threaded):
+        if found.ready:
+            return found
+        incomplete.append(found)
+    if not incomplete:
+        raise UnrunnableError(
+            f"no Python {version} was found",
+            hint="install it, or give --python the path of an interpreter or virtual environment",
+        )
+    return min(incomplete, key=lambda found: found.answer.is_environment)
+
+
+def every_version(root: Path, environ: Mapping[str, str], needs: Needs) -> tuple[str, ...]:
+    """Return a version for each minor version that is installed and that the project allows, newest patch, oldest first."""
+    newest: dict[tuple[int, int, bool], tuple[int, str]] = {}
+    paths = [found.executable for found in iter_interpreters("cpython", cache=None, env=environ) if found.executable]
+    for path in (*paths, *_pyenv_versions("3", environ)):
+        found = _tried(path, "", root, environ)
+        if found is None or not _can_serve(found, needs):
             continue
-        unfit = answer.why_unfit()
-        if unfit is None:
-            return answer.interpreter(origin)
-        problem = problem or unfit
-    raise problem or UnrunnableError(
-        f"no Python {spec} was found",
-        hint="install it, or give --python the path of an interpreter or virtual environment",
-    )
+        answer = found.answer
+        major, minor, patch = (int(part) for part in answer.version.split("."))
+        key = (major, minor, answer.free_threaded)
+        newest[key] = max(newest.get(key, (-1, "")), (patch, f"{answer.version}{'t' if answer.free_threaded else ''}"))
+    return tuple(newest[key][1] for key in sorted(newest))
 
 
 def all_interpreters(root: Path, environ: Mapping[str, str], specs: Sequence[str] = ()) -> tuple[Interpreter, ...]:
     """Return the project's own interpreter and then those of `specs`, each once."""
     found = [own_interpreter(root, environ, specs), *(resolve(spec, root, environ) for spec in specs)]
+    return distinct(found, environ)
+
+
+def distinct(interpreters: Iterable[Interpreter], environ: Mapping[str, str]) -> tuple[Interpreter, ...]:
+    """Return each interpreter once, whatever paths lead to it; the first of each stays."""
     unique: dict[tuple[str, str], Interpreter] = {}
-    for interpreter in found:
+    for interpreter in interpreters:
         unique.setdefault(ask(interpreter.path, environ).identity, interpreter)
     return tuple(unique.values())
 
@@ -113,17 +201,32 @@ def _designated(root: Path, environ: Mapping[str, str]) -> Iterator[tuple[str, s
             yield python, name
 
 
-def _first_fit(
-    candidates: Iterator[tuple[str, str]] | list[tuple[str, str]], environ: Mapping[str, str]
-) -> Interpreter | None:
-    for path, origin in candidates:
-        try:
-            answer = ask(path, environ)
-        except UnrunnableError:
-            continue
-        if answer.why_unfit() is None:
-            return answer.interpreter(origin)
-    return None
+def _judged(answer: Answer, origin: str, lacks: tuple[str, ...] = ()) -> Found:
+    return Found(answer=answer, origin=origin, problem=answer.why_unfit(), lacks=lacks)
+
+
+def _tried(path: str, origin: str, root: Path, environ: Mapping[str, str], needs: Needs | None = None) -> Found | None:
+    """Return what is at `path`, with what it lacks of `needs`; None if it does not work."""
+    try:
+        answer = ask(path, environ, folder=root)
+        fit = answer.why_unfit() is None
+        lacks = needs.missing(answer.version, distributions(answer.path, environ)) if needs and fit else ()
+    except UnrunnableError:
+        return None
+    return _judged(answer, origin, lacks)
+
+
+def _can_serve(found: Found, needs: Needs) -> bool:
+    """Whether an environment for this project may be made with it."""
+    version = found.answer.version
+    old = tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) < OLDEST_PYTHON
+    return not old and needs.allows(version)
+
+
+def _of_tools(root: Path, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for folder, origin in environments(root, environ):
+        if python := _python_in(folder):
+            yield python, origin
 
 
 def _on_path(names: Sequence[str], environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -134,22 +237,26 @@ def _on_path(names: Sequence[str], environ: Mapping[str, str]) -> Iterator[tuple
                 yield path, f"`{name}` on PATH"
 
 
-def _of_version(spec: str, root: Path, environ: Mapping[str, str]) -> Iterator[str]:
-    """Yield paths where an interpreter of this version may be; `resolve` gives the order and its reason."""
-    for path, _ in _designated(root, environ):
+def _of_version(spec: str, root: Path, environ: Mapping[str, str]) -> Iterator[tuple[str, bool]]:
+    """Yield paths where an interpreter of this version may be, and whether it is an environment of the project's.
+
+    `find` gives the order and its reason.
+    """
+    for path, _ in (*_designated(root, environ), *_of_tools(root, environ)):
         if _may_be(spec, Path(path).parent.parent):
-            yield path
+            yield path, True
     for pattern in _ENVIRONMENT_FOLDERS:
         for folder in sorted(root.glob(pattern)):
             if (python := _python_in(folder)) and _may_be(spec, folder):
-                yield python
+                yield python, True
     for found in iter_interpreters(spec, cache=None, env=environ):
         if found.executable and matches(
             spec, ".".join(map(str, found.version_info[:3])), free_threaded=found.free_threaded
         ):
-            yield found.executable
-    yield from _pyenv_versions(spec, environ)
-    yield sys.executable
+            yield found.executable, False
+    for path in _pyenv_versions(spec, environ):
+        yield path, False
+    yield sys.executable, False
 
 
 def _pyenv_versions(spec: str, environ: Mapping[str, str]) -> Iterator[str]:
@@ -189,8 +296,8 @@ def _python_in(environment: Path) -> str | None:
     return None
 
 
-def _python_at(spec: str, environ: Mapping[str, str]) -> str:
-    """Return the path that `spec` means, absolute; a bare name such as `python3.13` is looked up on `PATH`."""
+def _python_at(spec: str) -> str:
+    """Return the path that `spec` means, absolute."""
     path = Path(os.path.abspath(Path(spec).expanduser()))  # noqa: PTH100 - links are not followed: a venv's python is one
     if path.is_dir():
         if python := _python_in(path):
@@ -200,6 +307,4 @@ def _python_at(spec: str, environ: Mapping[str, str]) -> str:
         )
     if path.exists():
         return str(path)
-    if os.sep not in spec and (found := shutil.which(spec, path=environ.get("PATH"))):
-        return found
     raise UsageError(f"no such interpreter: `{spec}`", hint="--python takes a version such as 3.13 or a path")
