@@ -9,6 +9,7 @@ from msgspec import Struct
 from triage.model.arm import Arm
 from triage.model.claim import ArmCount
 from triage.model.project import Item, Project
+from triage.model.surface import Surface
 from triage.model.trial import Stage, Trial
 from triage.model.verdict import Report
 
@@ -26,6 +27,7 @@ class TargetsChosen(Struct, frozen=True, kw_only=True):
     project: Project
     state: str
     """The folder that `triage` owns in the project."""
+    surface: Surface
 
 
 class ExperimentStarted(Struct, frozen=True, kw_only=True):

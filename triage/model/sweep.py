@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from triage.model.surface import Surface
 from triage.model.verdict import Environment, Rate, Strength, Trigger, Verdict
 
 SCHEMA = "triage.sweep/1"
@@ -48,7 +49,7 @@ class Selection(Struct, frozen=True, kw_only=True):
 
     @property
     def options(self) -> tuple[str, ...]:
-        """pytest options of the collection; an expression of the user's configuration is taken back."""
+        """Options of the collection; an expression of the user's configuration is taken back."""
         return ("-m", self.expression) if self.expression else DESPITE_MARKS
 
     def wants(self, marks: tuple[str, ...]) -> bool:
@@ -120,6 +121,8 @@ class Start(Struct, frozen=True, kw_only=True):
     environment: Environment
     errors: tuple[str, ...] = ()
     """Files that could not be collected: any test in them is missing here. One line each."""
+    surface: Surface | None = None
+    """What an interrupted sweep must share with one that goes on with it."""
     triage: str = ""
     """Version that wrote it."""
     owner: str = ""
@@ -202,7 +205,7 @@ class Since(Struct, frozen=True, kw_only=True):
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
-    """This sweep beside the one before it with the same selection."""
+    """A sweep beside the one before it with the same selection."""
 
     sweep: str
     started: float

@@ -14,6 +14,7 @@ from types import FrameType
 from triage.errors import PRECEDENCE, ExitCode, UnrunnableError
 from triage.factors.registry import factors
 from triage.model.events import EventSink, ExperimentStarted, Noted, Preparing, TargetsChosen
+from triage.model.surface import Surface
 from triage.model.verdict import Environment, Report
 from triage.runner.cold import ColdRunner
 from triage.session import controls, resume
@@ -33,8 +34,11 @@ def investigate(
     deliver: Callable[[Report], None],
     cwd: Path | None = None,
     environ: Mapping[str, str] | None = None,
+    known: Callable[[str], bool] | None = None,
 ) -> ExitCode:
     """Triage every test that the options name; `deliver` gets each report as soon as it is ready.
+
+    Node ids that are `known`, which is asked after `TargetsChosen`, are left out.
 
     Returns the exit status of the design. Raises `TriageError` for what keeps any test from being tried. SIGINT and
     SIGTERM end the running experiment; what it knows is reported all the same.
@@ -46,14 +50,20 @@ def investigate(
         try:
             for text in runner.notes:
                 sink(Noted(text))
-            sink(TargetsChosen(targets=prepared.targets, project=prepared.project, state=str(runner.state)))
+            project = prepared.project
+            surface = resume.surface(project, options, prepared.environment.variables)
+            sink(TargetsChosen(targets=prepared.targets, project=project, state=str(runner.state), surface=surface))
             sink(Preparing("running the controls"))
             unforkable = controls.check(prepared.project, runner)
             # The budget bounds a target in all; but a collection that takes minutes must leave something for trials.
             spent = min(time.monotonic() - began, PREPARING_SHARE * options.budget)
-            return _all(prepared, options, runner, sink, deliver, spent, unforkable)
+            return _all(prepared, options, runner, sink, deliver, spent, unforkable, surface, known or _none)
         finally:
             runner.close()
+
+
+def _none(_node_id: str) -> bool:
+    return False
 
 
 def unrunnable(target: str, error: UnrunnableError) -> Report:
@@ -77,11 +87,14 @@ def _all(
     deliver: Callable[[Report], None],
     spent: float,
     unforkable: str | None,
+    surface: Surface,
+    known: Callable[[str], bool],
 ) -> ExitCode:
     codes: set[ExitCode] = {ExitCode.OK}
-    surface = resume.surface(prepared.project, options, prepared.environment.variables)
     with History(runner.state / "history.db") as history:
         for number, target in enumerate(prepared.targets, 1):
+            if known(target.id):
+                continue
             kept = resume.find(history, prepared.project, target, options, surface, sink)
             experiment = Experiment(
                 prepared,

@@ -65,10 +65,8 @@ def prepare(options: RunOptions, cwd: Path, environ: Mapping[str, str], sink: Ev
         taken = take_over(collection.plugins, settings)
         if taken.recollect:
             collection = collector.collect(arguments, taken, files, marked)
-        if options.selection is None:
-            chosen = targets(request, collection)
-        else:
-            chosen = selected(options.selection, request, collection)
+        wanted = options.selection
+        chosen = targets(request, collection) if wanted is None else selected(wanted, request, collection)
         sink(Preparing("collecting the scope"))
         scope = collector.scope(_scope_argument(options, cwd), taken, sink)
     except BaseException:

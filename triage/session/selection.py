@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from triage.errors import NothingSelectedError, UnrunnableError, UsageError
 from triage.model.project import Collection, Item
-from triage.model.sweep import DESPITE_MARKS, FLAKY_MARKS, Selection
+from triage.model.sweep import DESPITE_MARKS, Selection
 from triage.targets.assembly import gist, require_root, targets
 from triage.targets.configuration import Configured
 from triage.targets.nodeids import Request, select
