@@ -55,6 +55,8 @@ class Collection(Struct, frozen=True, kw_only=True):
     plugins: tuple[Plugin, ...]
     errors: tuple[str, ...] = ()
     """Collection errors as pytest shows them."""
+    uncollected: tuple[str, ...] = ()
+    """The files and classes that they are about, in the same order."""
     packages: tuple[tuple[str, str], ...] = ()
     """Installed distributions, name and version."""
 

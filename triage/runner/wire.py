@@ -218,6 +218,7 @@ class Wire(Struct, frozen=True, kw_only=True):
                 for name, distribution, version in self.configured.plugins
             ),
             errors=tuple(error.text for error in self.collect_errors),
+            uncollected=tuple(error.id for error in self.collect_errors),
             packages=self.packages,
         )
 
