@@ -65,10 +65,11 @@ def print_report(report: Report, format_: str) -> None:
         write(markdown.render(report).rstrip() + "\n")
     else:
         colour = is_wanted(sys.stdout, os.environ)
-        write(text.render(report, width=_width(), colour=colour, here=str(Path.cwd())).rstrip() + "\n\n")
+        write(text.render(report, width=width(), colour=colour, here=str(Path.cwd())).rstrip() + "\n\n")
 
 
-def _width() -> int:
+def width() -> int:
+    """Return the columns that a page may take."""
     if not sys.stdout.isatty():
         return 100
     return max(60, min(110, os.get_terminal_size(sys.stdout.fileno()).columns))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from pathlib import Path
 
@@ -12,6 +13,7 @@ PLUGINS_FOLDER = ".triage/plugins"
 """Where, below the root folder, the pytest plugin lies that applies levels inside the target."""
 LEVELS_PLUGIN = "triage_levels"
 LEVELS_VARIABLE = "TRIAGE_LEVELS"
+ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
 
 class Invocation(Struct, frozen=True, kw_only=True):
@@ -54,6 +56,33 @@ class Invocation(Struct, frozen=True, kw_only=True):
             words.append(f"PYTHONPATH={PLUGINS_FOLDER}{inherited}")
         argv = [relative_to(self.root, self.python), *self.argv[1:]]
         return " ".join([*words, *(shlex.quote(word) for word in argv)])
+
+
+def parse(command: str, root: str) -> Invocation:
+    """Return the invocation whose `command` this is: what a report printed is what is run again.
+
+    Options and node ids are not told apart, which makes no difference to the process. Raises ValueError for another command.
+    """
+    words = shlex.split(command)
+    env: list[tuple[str, str]] = []
+    while words and ASSIGNMENT.match(words[0]):
+        name, _, value = words.pop(0).partition("=")
+        env.append((name, value))
+    levels = tuple(dict(env).get(LEVELS_VARIABLE, "").split())
+    if levels:
+        env = [(name, value) for name, value in env if name not in {LEVELS_VARIABLE, "PYTHONPATH"}]
+    plugin = ["-p", LEVELS_PLUGIN] if levels else []
+    start = ["-m", "pytest", *plugin]
+    if not words or words[1 : 1 + len(start)] != start:
+        raise ValueError(f"not a command of pytest: {command}")
+    return Invocation(
+        root=root,
+        python=str(Path(root, words[0])),
+        node_ids=(),
+        options=tuple(words[1 + len(start) :]),
+        env=tuple(env),
+        levels=levels,
+    )
 
 
 def join_path(first: str, rest: str | None) -> str:

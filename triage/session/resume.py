@@ -38,7 +38,7 @@ class Kept(Struct, frozen=True, kw_only=True):
     @property
     def evidence(self) -> Evidence:
         """Say in the report what was continued."""
-        statement = f"The experiment was interrupted and continued: {len(self.trials)} trials of before count"
+        statement = f"The experiment was interrupted and continued: {len(self.trials)} trials from before count"
         if self.confirming:
             statement += (
                 f"; {self.confirming} trials of a confirmation that had begun confirm nothing, which was done anew"
