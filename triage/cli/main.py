@@ -122,6 +122,44 @@ def history(
 
 
 @app.command()
+def replay(
+    experiment: Annotated[
+        str, typer.Argument(metavar="ID", help="Id of an experiment, its beginning, or `latest`.")
+    ] = "latest",
+    trial: Annotated[int | None, typer.Option(metavar="N", help="This trial instead of the reproduction.")] = None,
+    counterfactual: Annotated[
+        bool, typer.Option("--counterfactual/--original", help="The command that makes the failure go away.")
+    ] = False,
+    in_one_process: Annotated[
+        bool, typer.Option("--in-one-process", help="What the process of trial N ran up to the target, without xdist.")
+    ] = False,
+    times: Annotated[
+        int | None, typer.Option(min=1, metavar="K", help="So often (default: as often as the report says, at most 100).")
+    ] = None,
+    allow_side_effects: Annotated[
+        bool, typer.Option("--allow-side-effects", help="Rerun also a test that reaches beyond this machine.")
+    ] = False,
+    fail_on: Annotated[
+        str | None, typer.Option(metavar="failed|passed", help="Exit with 1 if any trial failed, or if none did.")
+    ] = None,
+    format_: Annotated[str, typer.Option("--format", metavar="text|json", help="How the result is printed.")] = "text",
+) -> None:
+    """Run the reproduction of an experiment again, in fresh processes, and count."""
+    from triage.cli import replaying  # noqa: PLC0415 - imported by the command that needs it
+    from triage.session.replay import ReplayOptions  # noqa: PLC0415 - as above
+
+    options = ReplayOptions(
+        experiment=experiment,
+        trial=trial,
+        counterfactual=counterfactual,
+        in_one_process=in_one_process,
+        times=times,
+        allow_side_effects=allow_side_effects,
+    )
+    raise typer.Exit(replaying.run(options, format_=_format(format_, ("text", "json")), fail_on=fail_on))
+
+
+@app.command()
 def explain(
     cause: Annotated[
         str | None, typer.Argument(metavar="[CAUSE]", help="Such as `race`; all are listed without.")
