@@ -122,6 +122,14 @@ def history(
 
 
 @app.command()
+def tui() -> None:
+    """Look through the experiments of this project in the terminal."""
+    from triage.cli import interactive  # noqa: PLC0415 - imported by the command that needs it
+
+    raise typer.Exit(interactive.tui())
+
+
+@app.command()
 def replay(
     experiment: Annotated[
         str, typer.Argument(metavar="ID", help="Id of an experiment, its beginning, or `latest`.")

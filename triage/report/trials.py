@@ -84,7 +84,7 @@ def history_text(entries: Sequence[Entry], zone: tzinfo | None = None) -> str:
     rows += [
         [
             entry.short,
-            datetime.fromtimestamp(entry.started, zone).strftime("%Y-%m-%d %H:%M"),
+            moment(entry.started, zone),
             verdict(entry),
             prose(entry.cause or "-"),
             f"{entry.failed}/{entry.counted}",
@@ -93,6 +93,11 @@ def history_text(entries: Sequence[Entry], zone: tzinfo | None = None) -> str:
         for entry in entries
     ]
     return "\n".join(table(rows, frozenset({4})))
+
+
+def moment(started: float, zone: tzinfo | None = None) -> str:
+    """Return a time, given in seconds since the epoch, as date and minute in `zone`, by default this machine's."""
+    return datetime.fromtimestamp(started, zone).strftime("%Y-%m-%d %H:%M")
 
 
 def verdict(entry: Entry) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import platform
 import time
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -173,6 +173,27 @@ class History:
             return ()
         with self._database().read() as session:
             return rows.entries(session, target, limit)
+
+    def stamp(self) -> Hashable:
+        """Return a value that is another one after somebody has written; the file is looked at, not read."""
+        found: list[tuple[int, ...]] = []
+        for path in (self.path, self.path.with_name(self.path.name + "-wal")):
+            try:
+                status = path.stat()
+            except OSError:
+                found.append(())
+            else:
+                found.append((status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
+        return tuple(found)
+
+    def progress(self, experiment: str) -> Hashable:
+        """Return a value that is another one after an experiment got trials, a report or an end."""
+        from triage.store import rows  # noqa: PLC0415 - takes a second
+
+        if not self.path.exists():
+            return None
+        with self._database().read() as session:
+            return rows.progress(session, experiment)
 
     def short(self, experiment: str) -> str:
         """Return the shortest prefix of an id by which `load` finds it."""

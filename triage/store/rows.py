@@ -138,6 +138,13 @@ def load(session: Session, identity: str) -> tuple[Report, tuple[Trial, ...]]:
     return report, trials
 
 
+def progress(session: Session, identity: str) -> tuple[float | None, int, bool]:
+    """Return when an experiment got its report, how many trials it has, and whether it is at work."""
+    row = experiment(session, identity)
+    count = session.exec(select(func.count()).where(TrialRow.experiment == identity)).one()
+    return row.finished, count, row.report is None and is_alive(row.owner)
+
+
 def entries(session: Session, target: str | None, limit: int) -> tuple[Entry, ...]:
     """Return the latest experiments, latest first."""
     query = select(ExperimentRow).order_by(col(ExperimentRow.id).desc()).limit(limit)
