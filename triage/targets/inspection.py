@@ -154,7 +154,7 @@ def ask(
     behind it, and is replaced by that. Raises `UnrunnableError` if it does not start, does not answer in time or answers
     something else.
     """
-    data = _speak(path, environ, time_limit, _SCRIPT, folder if is_shim(path) else None)
+    data = speak(path, environ, time_limit, _SCRIPT, folder if is_shim(path) else None)
     try:
         answer = Answer(path=path, **data)
     except TypeError as error:
@@ -169,11 +169,11 @@ def distributions(path: str, environ: Mapping[str, str], time_limit: float = TIM
 
     Raises `UnrunnableError` as `ask` does.
     """
-    found = _speak(path, environ, time_limit, _DISTRIBUTIONS)
+    found = speak(path, environ, time_limit, _DISTRIBUTIONS)
     return {canonicalize_name(name): version for name, version in found.items() if isinstance(version, str)}
 
 
-def _speak(
+def speak(
     path: str,
     environ: Mapping[str, str],
     time_limit: float,
