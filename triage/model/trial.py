@@ -47,6 +47,17 @@ class Failure(Struct, frozen=True, kw_only=True):
     """The source line of the deepest frame, if pytest knew it."""
 
 
+class Worker(Struct, frozen=True, kw_only=True):
+    """One process of pytest-xdist that ran tests of a trial."""
+
+    id: str
+    """`gw0` and so on; one that replaces a worker that died has the next number."""
+    sequence: tuple[str, ...] = ()
+    """The node ids that really started in it, in order."""
+    end: str = ""
+    """How it ended, if not as it should: `SIGSEGV`, `exit status 3`."""
+
+
 class Trial(Struct, frozen=True, kw_only=True):
     """One finished experiment unit."""
 
@@ -69,7 +80,9 @@ class Trial(Struct, frozen=True, kw_only=True):
     """Setup, call and teardown of the target."""
     max_rss_kib: int = 0
     sequence: tuple[str, ...] = ()
-    """The node ids that really started, in order; a repeated one appears each time."""
+    """The node ids that really started in the process that ran the target, in order; a repeated one appears each time."""
+    workers: tuple[Worker, ...] = ()
+    """Of a trial with pytest-xdist: what each of its workers ran."""
     leftovers: int = 0
     """Processes of the trial that were still alive when its main process had ended."""
     stdout: str = ""

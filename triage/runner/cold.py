@@ -24,6 +24,7 @@ from triage.runner.outcome import Judgement, judge
 from triage.runner.process import ProcessEnd, run_supervised
 from triage.runner.scratch import Scratch, end_strays, remove, scratch_folder, sweep
 from triage.runner.wire import VERSION, Wire, WireError, read_wire
+from triage.runner.workers import Recorded, judge_workers, numbered
 from triage.targets.configuration import CONFIG_FILES
 
 FIELD_LIMIT = 20_000
@@ -118,6 +119,7 @@ class ColdRunner(Closing):
                 log_file=scratch.log,
                 cancelled=self.cancelled,
                 memory=request.memory,
+                workers=scratch.wire,
             )
             strays = end_strays(scratch.temporary) if end.error is not None else ()
             wire, verdict = read(request, scratch, end)
@@ -200,26 +202,47 @@ def plan(
 
 def read(request: Request, scratch: Scratch, end: ProcessEnd) -> tuple[Wire | None, Judgement]:
     """Read what a trial left in its folder and judge it."""
-    return interpret(request, end, read_all(scratch.wire), read_crash(scratch))
+    return interpret(request, end, read_all(scratch.wire), read_crash(scratch.crash), scratch)
 
 
-def interpret(request: Request, end: ProcessEnd, recorded: bytes, crash: str) -> tuple[Wire | None, Judgement]:
-    """Judge a trial by its end, by what the probe `recorded`, and by what `faulthandler` wrote."""
+def interpret(
+    request: Request, end: ProcessEnd, recorded: bytes, crash: str, scratch: Scratch | None = None
+) -> tuple[Wire | None, Judgement]:
+    """Judge a trial by its end, by what the probe `recorded`, and by what `faulthandler` wrote.
+
+    `scratch` is where workers of xdist, if there are any, have left their own records.
+    """
     wire = None
     if not request.probed:
         verdict = judge(None, end, target=request.target)
     else:
         try:
             wire = read_wire(recorded)
+            workers = read_workers(scratch, wire) if scratch is not None else ()
         except WireError as error:
             return None, Judgement(outcome=Outcome.BROKEN, reason=str(error))
-        verdict = judge(wire, end, target=request.target, repeat=request.repeat, crash=crash)
+        if workers and end.error is None:
+            verdict = judge_workers(wire, end, workers, target=request.target, crash=crash)
+        else:
+            verdict = judge(wire, end, target=request.target, repeat=request.repeat, crash=crash)
     return wire, verdict if request.memory is None else tool_made(verdict, request.memory)
 
 
-def read_crash(scratch: Scratch) -> str:
+def read_crash(path: Path) -> str:
     """Return what `faulthandler` wrote, its end if that is long."""
-    return read_end(scratch.crash, CRASH_BYTES).decode("utf-8", "replace")
+    return read_end(path, CRASH_BYTES).decode("utf-8", "replace")
+
+
+def read_workers(scratch: Scratch, controller: Wire) -> tuple[Recorded, ...]:
+    """Read what each worker of xdist left, in their order; those that never loaded the probe have left nothing."""
+    ends = {end.id: end for end in controller.workers}
+    found = []
+    for path in sorted(scratch.folder.glob(f"{scratch.wire.name}.*"), key=numbered):
+        wire = read_wire(read_all(path))
+        if wire.hello is not None and wire.hello.worker is not None:
+            crash = read_crash(scratch.crash.with_suffix(path.suffix))
+            found.append(Recorded(id=wire.hello.worker, wire=wire, crash=crash, end=ends.get(wire.hello.worker)))
+    return tuple(found)
 
 
 def read_all(path: Path) -> bytes:
@@ -267,6 +290,7 @@ def make_trial(
         test_seconds=verdict.test_seconds,
         max_rss_kib=end.max_rss_kib,
         sequence=verdict.sequence,
+        workers=verdict.workers,
         leftovers=len(end.leftovers) + len(end.stuck),
         stdout=end.stdout,
         stderr=end.stderr,

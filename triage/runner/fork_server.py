@@ -194,7 +194,7 @@ class ForkServer(Closing):
         end = self._supervise(request.limit, began)
         died = end.signal is not None or end.limit_hit
         recorded = self._head + self._wire_file.read()
-        wire, verdict = interpret(request, end, recorded, read_crash(self.scratch) if died else "")
+        wire, verdict = interpret(request, end, recorded, read_crash(self.scratch.crash) if died else "")
         try:
             self._tidy()
         except OSError:

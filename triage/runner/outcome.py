@@ -12,7 +12,7 @@ import signal
 from msgspec import Struct
 
 from triage.model.outcome import FAILURES, Outcome
-from triage.model.trial import Failure
+from triage.model.trial import Failure, Worker
 from triage.runner.execution import FAILED_WORDS, Execution, executions
 from triage.runner.faulthandler_text import last_dump
 from triage.runner.process import ProcessEnd
@@ -38,6 +38,7 @@ class Judgement(Struct, frozen=True, kw_only=True):
     sequence: tuple[str, ...] = ()
     reruns: int = 0
     signal: str | None = None
+    workers: tuple[Worker, ...] = ()
 
 
 class Death(Struct, frozen=True, kw_only=True):
@@ -151,12 +152,16 @@ PLAIN: dict[int | None, tuple[Outcome, str | None]] = {
 class Case:
     """One probed trial, with what its judgement is made from."""
 
-    def __init__(self, wire: Wire, end: ProcessEnd, target: str | None, repeat: int, crash: str) -> None:
+    def __init__(
+        self, wire: Wire, end: ProcessEnd, target: str | None, repeat: int, crash: str, subject: str = "the process"
+    ) -> None:
+        """`subject` is what reasons call the process."""
         self.wire = wire
         self.end = end
         self.target = target
         self.repeat = repeat
         self.crash = crash
+        self.subject = subject
         self.death = death_of(end)
         self.runs = executions(wire.tests, target) if target is not None else ()
 
@@ -192,14 +197,14 @@ class Case:
 
     def then(self, verdict: Judgement) -> Judgement:
         """Return a judgement that notes the end of the process that came later."""
-        return verdict if self.death is None else noted(verdict, f"later the process {self.death.words}")
+        return verdict if self.death is None else noted(verdict, f"later {self.subject} {self.death.words}")
 
     def by_death(self, death: Death, phase: str, where: str = "") -> Judgement:
         """Return the process' end as the outcome."""
         return Judgement(
             outcome=death.outcome,
             index=self.runs[-1].index if self.runs else None,
-            reason=f"the process {death.words}{where}",
+            reason=f"{self.subject} {death.words}{where}",
             failure=failure_of(death, phase, self.crash) if death.outcome in FAILURES else None,
         )
 
@@ -234,7 +239,7 @@ class Case:
             moment = "after the session" if self.wire.session_status is not None else "before the session had ended"
             return self.by_death(death, "exit", f" after the test, {moment}")
         culprit = self.running() or others[-1]
-        return noted(base, f"the process {death.words} in or after `{culprit}`, which ran after the target")
+        return noted(base, f"{self.subject} {death.words} in or after `{culprit}`, which ran after the target")
 
     def after_session(self, base: Judgement) -> Judgement:
         """The target had ended without a failure, and so did the process."""
@@ -270,7 +275,7 @@ class Case:
         if running is not None or (sequence and (self.death is not None or self.wire.session_status is None)):
             words = self.death.words if self.death else f"exited with status {self.end.exit_status}"
             where = f"in `{running}`" if running else f"after `{sequence[-1]}`"
-            reason = f"the process {words} {where}, before the target had started"
+            reason = f"{self.subject} {words} {where}, before the target had started"
         elif self.wire.collect_errors:
             reason = self.collection_error()
         else:

@@ -105,7 +105,8 @@ class Supervised:
     """A command that runs under a supervisor of its own; leaving the context ends whatever of it still runs.
 
     `limit`, `grace` and `linger` are seconds; `log_file` takes what the supervisor itself writes on standard error. With `adopts`
-    the command inherits what its own children leave behind, instead of the supervisor.
+    the command inherits what its own children leave behind, instead of the supervisor. Descendants whose id is in the first line
+    of a file beside `workers`, whose name goes on where that one's ends, write their stacks at the limit too.
     """
 
     def __init__(
@@ -120,6 +121,7 @@ class Supervised:
         linger: float = LINGER,
         memory: int | None = None,
         adopts: bool = False,
+        workers: Path | None = None,
     ) -> None:
         self.patience = limit + grace + linger + PATIENCE
         self.log_file = log_file
@@ -137,6 +139,7 @@ class Supervised:
                 "core": False,
                 "memory": memory,
                 "adopts": adopts,
+                "workers": os.fsencode(workers) if workers is not None else b"",
                 "parent": os.getpid(),
             }
         )
@@ -203,6 +206,7 @@ def run_supervised(
     grace: float = GRACE,
     linger: float = LINGER,
     memory: int | None = None,
+    workers: Path | None = None,
 ) -> ProcessEnd:
     """Run a command under a supervisor of its own and return how it ended (see `Supervised`).
 
@@ -217,6 +221,7 @@ def run_supervised(
         grace=grace,
         linger=linger,
         memory=memory,
+        workers=workers,
     ) as running:
         return running.wait(cancelled)
 

@@ -276,7 +276,14 @@ class Supervision:
                 self.ended = (status, usage.ru_utime + usage.ru_stime, int(usage.ru_maxrss) // divisor)
 
     def abort(self) -> None:
-        """Make `faulthandler` write every thread's stack, without a core file in the project."""
+        """Make `faulthandler` write every thread's stack, without a core file in the project.
+
+        Workers of xdist, which have left files of their own, come first: without their controller they would not stay.
+        """
+        workers = announced(self.spec["workers"])  # type: ignore[arg-type]
+        for pid in workers & set(descendants(os.getpid())) if workers else ():
+            forbid_core(pid)
+            send(pid, signal.SIGABRT)
         forbid_core(self.main)
         send(self.main, signal.SIGABRT)
         send(self.main, signal.SIGCONT)
@@ -314,6 +321,21 @@ class Supervision:
             "stdout": self.streams[0].result(),
             "stderr": self.streams[1].result(),
         }
+
+
+def announced(prefix: bytes) -> set[int]:
+    """Return the process ids in the first lines of the files whose paths begin with `prefix`."""
+    folder, name = os.path.split(prefix)
+    found: set[int] = set()
+    if not folder:
+        return found
+    for entry in os.listdir(folder):  # noqa: PTH208
+        if entry.startswith(name) and entry != name:
+            with open(os.path.join(folder, entry), "rb") as file:  # noqa: PTH118, PTH123
+                digits = file.readline(4096).partition(b'"pid":')[2].partition(b",")[0]
+            if digits.isdigit():
+                found.add(int(digits))
+    return found
 
 
 def become_target(spec: dict[str, object], fds: tuple[int, int, int], status: int, supervisor: int) -> None:

@@ -28,6 +28,8 @@ class Hello(Struct, frozen=True, kw_only=True):
     implementation: str = ""
     pytest: str = ""
     free_threaded: bool = False
+    worker: str | None = None
+    """The id of this process, if it is a worker of xdist."""
 
 
 class Configured(Struct, frozen=True, kw_only=True):
@@ -144,6 +146,16 @@ class SessionEnd(Struct, frozen=True, kw_only=True):
     status: int
 
 
+class WorkerEnd(Struct, frozen=True, kw_only=True):
+    """Told by xdist's controller: how one of its workers ended."""
+
+    id: str
+    status: int | None = None
+    """As `subprocess` has it: negative for a signal; None if it is not known."""
+    error: str | None = None
+    """What xdist says of a worker that was gone before it had said goodbye."""
+
+
 class End(Struct, frozen=True, kw_only=True):
     """pytest has let go of its configuration; the process itself may still live."""
 
@@ -159,6 +171,7 @@ Event = (
     | Finish
     | Facts
     | InternalProblem
+    | WorkerEnd
     | SessionEnd
     | End
 )
@@ -174,6 +187,7 @@ EVENTS: dict[str, type[Event]] = {
     "finish": Finish,
     "facts": Facts,
     "internal_error": InternalProblem,
+    "worker": WorkerEnd,
     "session_end": SessionEnd,
     "end": End,
 }
@@ -197,6 +211,7 @@ class Wire(Struct, frozen=True, kw_only=True):
     internal_errors: tuple[str, ...] = ()
     session_status: int | None = None
     """pytest's exit status; None if the session did not come to its end."""
+    workers: tuple[WorkerEnd, ...] = ()
     ended: bool = False
 
     @property
@@ -286,5 +301,6 @@ def assemble(events: list[Event]) -> Wire:
         facts=tuple(event for event in events if isinstance(event, Facts)),
         internal_errors=tuple(event.text for event in events if isinstance(event, InternalProblem)),
         session_status=session.status if session else None,
+        workers=tuple(event for event in events if isinstance(event, WorkerEnd)),
         ended=last(End) is not None,
     )

@@ -355,7 +355,7 @@ def test_xdists_controller_records_what_its_workers_report(plugin_project):
     assert failure["message"] == "assert 1 == 2"
     assert failure["frames"][-1] == [str(plugin_project.folder / "test_a.py"), 5, ""]
     assert failure["source"] == "assert value == 2"
-    assert result.phases("test_crash")[-1] == ("call", "failed")
+    assert result.phases("test_crash")[-1] == ("???", "failed")
     assert "crashed" in result.failure("test_crash")["message"]
 
 
@@ -384,7 +384,7 @@ def test_the_probe_imports_in_an_isolated_interpreter(project):
         sys.path.insert(0, {str(PROBE)!r})
         before = set(sys.modules)
         import triage_probe, triage_levels
-        import triage_probe.recorder, triage_levels.order, triage_levels.repeat
+        import triage_probe.recorder, triage_probe.workers, triage_levels.order, triage_levels.repeat
         heavy = ("asyncio", "concurrent.futures", "multiprocessing", "unittest")
         sys.stdout.write(repr([name for name in heavy if name in sys.modules]))
     """

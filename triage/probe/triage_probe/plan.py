@@ -11,6 +11,8 @@ import sys
 from typing import Any
 
 VARIABLE = "TRIAGE_PROBE"
+WORKER = "worker:"
+"""Before the path of the plan, in a worker of xdist: it has files of its own."""
 VERSION = 1
 PACKAGE = __name__.partition(".")[0]
 FOLDER = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
@@ -30,6 +32,18 @@ class Plan:
         self.facts: bool = bool(content.get("facts"))
         self.text_limit: int = int(content.get("text_limit") or 20_000)
         self.serve: dict[str, str] | None = content.get("serve")
+        self.path = ""
+        """Where this plan was read from."""
+        self.worker: str | None = None
+        """In a worker of xdist: its id."""
+
+    def for_worker(self, worker: str) -> None:
+        """Let a worker write beside what its controller writes."""
+        name = "".join(letter if letter.isalnum() else "_" for letter in worker)
+        self.worker = worker
+        self.wire += "." + name
+        self.crash = None if self.crash is None else self.crash + "." + name
+        self.serve = None
 
 
 def take_plan() -> Plan | None:
@@ -38,9 +52,14 @@ def take_plan() -> Plan | None:
     if path is None:
         return None
     plan = None
+    worker = path.startswith(WORKER)
+    path = path[len(WORKER) :] if worker else path
     try:
         with open(path, encoding="utf-8") as file:
             plan = Plan(json.load(file))
+        plan.path = path
+        if worker:
+            plan.for_worker(os.environ.get("PYTEST_XDIST_WORKER", "unknown"))
     except (OSError, ValueError, KeyError, TypeError) as error:
         sys.stderr.write(f"{PACKAGE}: not recording, the plan is unusable: {type(error).__name__}: {error}\n")
     put_back(plan.env if plan else {})

@@ -25,13 +25,18 @@ if TYPE_CHECKING:
     Wrapper = Generator[None, Any, None]
 
 
+PHASES = ("setup", "call", "teardown", "???")
+"""The last one is that of the report which xdist makes up for a test whose worker died."""
+
+
 class Recorder:
     """Writes events for one process."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._wire = Wire(plan.wire, plan.text_limit)
-        self._wire.emit("hello", **self._hello())
+        worker = {"worker": clean(plan.worker)} if plan.worker else {}
+        self._wire.emit("hello", **self._hello(), **worker)
         self._guard = Guard(self._wire)
         self._crash: CrashFile | None = None
         self._facts: Facts | None = None
@@ -130,8 +135,12 @@ class Recorder:
             self._failures.set_root(root)
             inifile = None if config.inipath is None else clean(str(config.inipath))
             self._wire.emit("configured", root=clean(root), inifile=inifile, plugins=describe.plugins(config))
-        if getattr(config.option, "numprocesses", None) or getattr(config.option, "tx", None):
-            config.pluginmanager.register(Controller(self, self._guard), "triage_probe_controller")
+        distributes = getattr(config.option, "numprocesses", None) or getattr(config.option, "tx", None)
+        if distributes and not hasattr(config, "workerinput"):
+            from .workers import Controller  # noqa: PLC0415 - only who has workers pays for it
+
+            controller = Controller(self, self._wire, self._guard, self._plan)
+            config.pluginmanager.register(controller, "triage_probe_controller")
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Record what could not be collected."""
@@ -254,7 +263,7 @@ class Recorder:
             "phase",
             id=clean(report.nodeid),
             index=self._active.get(report.nodeid, self._started.get(report.nodeid, 0)),
-            when=report.when if report.when in ("setup", "call", "teardown") else "call",
+            when=report.when if report.when in PHASES else "call",
             outcome=str(report.outcome),
             seconds=float(seconds) if isinstance(seconds, (int, float)) else 0.0,
             xfail=hasattr(report, "wasxfail"),
@@ -292,23 +301,3 @@ class Recorder:
         with self._guard:
             self._arm()
             self._wire.emit("end")
-
-
-class Controller:
-    """In xdist's controller, where no protocol runs: tests start and end in workers."""
-
-    def __init__(self, recorder: Recorder, guard: Guard) -> None:
-        self._recorder = recorder
-        self._guard = guard
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logstart(self, nodeid: str) -> None:
-        """A test has started in a worker."""
-        with self._guard:
-            self._recorder.start(nodeid)
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        """A test has ended in a worker."""
-        with self._guard:
-            self._recorder.finish(nodeid)
