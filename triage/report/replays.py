@@ -41,7 +41,7 @@ def _results(replay: Replay) -> list[str]:
 
 def _beside(replay: Replay) -> str:
     if replay.recorded_failed is None or replay.recorded_trials is None:
-        return "nothing was recorded to compare with"
+        return "no fresh process had run this before, so there is nothing to compare with"
     then = f"then {replay.recorded_failed} of {replay.recorded_trials} failed"
     if replay.differs:
         return f"{then}: more of a difference than chance makes"

@@ -6,6 +6,7 @@ folder of their own, so that only the interpreter, its plugins and the instrumen
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -107,12 +108,25 @@ HANG_MARGINS = (1.5, 6.0)
 one first, which a machine that stalls just then may miss, and then one that is long enough."""
 
 
-class Miss(Struct, frozen=True):
-    """A control that did not come out as it must."""
+class Result(Struct, frozen=True, kw_only=True):
+    """What became of one control."""
 
     control: str
     expected: str
     seen: str
+    missed: bool
+
+
+class Controls(Struct, frozen=True, kw_only=True):
+    """What became of all of them."""
+
+    cold: tuple[Result, ...]
+    forked: tuple[Result, ...]
+    """As far as they could be forked."""
+    unforkable: str | None
+    """Why forked trials cannot be believed or had here; None if they can."""
+    seconds: float
+    """What a cold trial took: seven controls in one process."""
 
 
 def check(project: Project, runner: ColdRunner) -> str | None:
@@ -120,26 +134,33 @@ def check(project: Project, runner: ColdRunner) -> str | None:
 
     Returns why forked trials cannot be believed or had here, or None: without them every trial is a fresh process.
     """
-    write_controls(runner.state / FOLDER)
-    misses, wall = _together(project, runner)
-    wall = max(0.3, wall)
-    with ThreadPoolExecutor(max_workers=2) as side_by_side:
-        try:
-            forks = side_by_side.submit(_forked, project, runner, wall)  # mostly waits for a hang, as the other does
-            hung = side_by_side.submit(_hang, project, runner, wall)
-            misses += _alone(project, runner)
-            misses += _hung(hung.result())
-            reason = forks.result()
-        except BaseException:
-            runner.cancel()
-            raise
-    if misses:
-        told = "; ".join(f"`{miss.control}` came out as {miss.seen}, not {miss.expected}" for miss in misses)
+    found = run(project, runner)
+    if told := _told(found.cold):
         raise UnrunnableError(
             f"the controls missed, so nothing that trials say here can be believed: {told}",
             hint=f"look at the tests in `{runner.state / FOLDER}` and at the plugins of `{project.interpreters[0].path}`",
         )
-    return reason
+    return found.unforkable
+
+
+def run(project: Project, runner: ColdRunner) -> Controls:
+    """Run the controls and say what became of each; raises OSError if no process can be started."""
+    write_controls(runner.state / FOLDER)
+    cold, seconds = _together(project, runner)
+    wall = max(0.3, seconds)
+    with ThreadPoolExecutor(max_workers=2) as side_by_side:
+        try:
+            forks = side_by_side.submit(_forked, project, runner, wall)  # mostly waits for a hang, as the other does
+            hung = side_by_side.submit(_hang, project, runner, wall)
+            cold += _alone(project, runner)
+            cold.append(_hung(hung.result()))
+            forked, reason = forks.result()
+        except BaseException:
+            runner.cancel()
+            raise
+    if told := _told(forked):
+        reason = f"the controls missed in forked trials: {told}"
+    return Controls(cold=tuple(cold), forked=tuple(forked), unforkable=reason, seconds=seconds)
 
 
 def write_controls(folder: Path) -> None:
@@ -149,72 +170,83 @@ def write_controls(folder: Path) -> None:
         write(folder / name, text.encode())
 
 
-def _together(project: Project, runner: ColdRunner) -> tuple[list[Miss], float]:
+def _together(project: Project, runner: ColdRunner) -> tuple[list[Result], float]:
     finished = _run(project, runner, "control_passes", list(TOGETHER), START_LIMIT)
-    misses = []
+    results = []
     for name, expected in TOGETHER.items():
         verdict = judge(finished.wire, ProcessEnd(exit_status=finished.trial.exit_status), target=f"{FILE}::{name}")
-        if verdict.outcome is not expected:
-            misses.append(Miss(name, expected, f"{verdict.outcome}{_because(verdict.reason)}"))
-    if finished.trial.leftovers != 1:
-        misses.append(Miss("control_leaks", "one process left over", f"{finished.trial.leftovers} left over"))
-    return misses, finished.trial.wall_seconds
+        seen = f"{verdict.outcome}{_because(verdict.reason)}" if verdict.outcome is not expected else verdict.outcome
+        results.append(_result(name, expected, seen, missed=verdict.outcome is not expected))
+    left = finished.trial.leftovers
+    results.append(_result("control_leaks", "one process left over", f"{left} left over", missed=left != 1))
+    return results, finished.trial.wall_seconds
 
 
-def _alone(project: Project, runner: ColdRunner) -> list[Miss]:
+def _alone(project: Project, runner: ColdRunner) -> list[Result]:
     crashed = _run(project, runner, "control_crashes", ["control_crashes"], START_LIMIT).trial
     third = _run(project, runner, "control_third", ["control_third"], START_LIMIT, repeat=REPEATS).trial
-    return _crashed(crashed) + _third(third)
+    return [_crashed(crashed), _third(third)]
 
 
-def _crashed(trial: Trial) -> list[Miss]:
+def _crashed(trial: Trial) -> Result:
+    expected = "crashed by SIGSEGV, with its traceback"
     if trial.outcome is not Outcome.CRASHED or trial.signal != "SIGSEGV":
-        return [Miss("control_crashes", "crashed by SIGSEGV", _seen(trial))]
+        return _result("control_crashes", expected, _seen(trial), missed=True)
     if not (trial.failure and trial.failure.frames):
-        return [Miss("control_crashes", "a crash with its traceback", "a crash without one")]
-    return []
+        return _result("control_crashes", expected, "a crash without its traceback", missed=True)
+    return _result("control_crashes", expected, expected, missed=False)
 
 
-def _hung(trial: Trial) -> list[Miss]:
-    return [] if trial.outcome is Outcome.HUNG else [Miss("control_hangs", Outcome.HUNG, _seen(trial))]
+def _hung(trial: Trial) -> Result:
+    missed = trial.outcome is not Outcome.HUNG
+    return _result("control_hangs", Outcome.HUNG, _seen(trial) if missed else Outcome.HUNG, missed=missed)
 
 
-def _third(trial: Trial) -> list[Miss]:
-    if trial.outcome is Outcome.FAILED and trial.index == 3:
-        return []
-    return [Miss("control_third", "failed at execution 3", _seen(trial))]
+def _third(trial: Trial) -> Result:
+    right = trial.outcome is Outcome.FAILED and trial.index == 3
+    expected = "failed at execution 3"
+    return _result("control_third", expected, expected if right else _seen(trial), missed=not right)
 
 
-def _forked(project: Project, runner: ColdRunner, wall: float) -> str | None:
-    """Run the controls as forked trials; returns why there can be none, or None."""
+def _result(control: str, expected: str, seen: str, *, missed: bool) -> Result:
+    return Result(control=control, expected=str(expected), seen=str(seen), missed=missed)
+
+
+def _told(results: Iterable[Result]) -> str:
+    """Say which controls missed; empty if none did."""
+    return "; ".join(f"`{one.control}` came out as {one.seen}, not {one.expected}" for one in results if one.missed)
+
+
+def _forked(project: Project, runner: ColdRunner, wall: float) -> tuple[list[Result], str | None]:
+    """Run the controls as forked trials; returns what became of them, and why there can be no such trials."""
     if reason := supported():
-        return reason
+        return [], reason
     around = tuple(f"{FILE}::{name}" for name in (*TOGETHER, "control_crashes", "control_hangs", "control_third"))
-    misses = []
+    results: list[Result] = []
     with ForkPool(runner) as pool:
 
-        def run(name: str, limit: float = START_LIMIT, repeat: int = 1) -> Finished:
+        def one(name: str, limit: float = START_LIMIT, repeat: int = 1) -> Finished:
             request = _request(project, runner, name, [name], limit, repeat)
             return pool.run(request, _ids(runner, around))[0]
 
         try:
             for name, expected in TOGETHER.items():
-                finished = run(name)
-                if finished.trial.outcome is not expected:
-                    misses.append(Miss(name, expected, _seen(finished.trial)))
-                if len(finished.leftovers) != (name == "control_leaks"):
-                    misses.append(Miss(name, "its own processes left over alone", f"{len(finished.leftovers)}"))
-            misses += _crashed(run("control_crashes").trial)
-            misses += _third(run("control_third", repeat=REPEATS).trial)
+                finished = one(name)
+                missed = finished.trial.outcome is not expected
+                results.append(_result(name, expected, _seen(finished.trial) if missed else expected, missed=missed))
+                left = len(finished.leftovers)
+                if left != (name == "control_leaks"):
+                    results.append(_result(name, "its own processes left over alone", f"{left}", missed=True))
+            results.append(_crashed(one("control_crashes").trial))
+            results.append(_third(one("control_third", repeat=REPEATS).trial))
             for margin in HANG_MARGINS:
-                hung = run("control_hangs", margin * wall + 1).trial
+                hung = one("control_hangs", margin * wall + 1).trial
                 if hung.outcome is Outcome.HUNG:
                     break
-            misses += _hung(hung)
+            results.append(_hung(hung))
         except UnforkableError as error:
-            return f"the controls could not be forked: {error.message}"
-    told = "; ".join(f"`{miss.control}` came out as {miss.seen}, not {miss.expected}" for miss in misses)
-    return f"the controls missed in forked trials: {told}" if told else None
+            return results, f"the controls could not be forked: {error.message}"
+    return results, None
 
 
 def _hang(project: Project, runner: ColdRunner, wall: float) -> Trial:
