@@ -171,6 +171,20 @@ def every_version(root: Path, environ: Mapping[str, str], needs: Needs) -> tuple
     return tuple(newest[key][1] for key in sorted(newest))
 
 
+def installed(root: Path, environ: Mapping[str, str]) -> Iterator[Found]:
+    """Yield every interpreter that works, once: of the project's environments, then on `PATH` and of pyenv, newest first."""
+    folders = (folder for pattern in _ENVIRONMENT_FOLDERS for folder in sorted(root.glob(pattern)))
+    own = [(python, f"`{folder.relative_to(root)}`") for folder in folders if (python := _python_in(folder))]
+    found = [one.executable for one in iter_interpreters("cpython", cache=None, env=environ) if one.executable]
+    others = [*((path, "found on this machine") for path in found), *((p, "pyenv") for p in _pyenv_versions("3", environ))]
+    seen: set[tuple[str, str]] = set()
+    for path, origin in (*_designated(root, environ), *_of_tools(root, environ), *own, *others):
+        tried = _tried(path, origin, root, environ)
+        if tried and tried.answer.identity not in seen:
+            seen.add(tried.answer.identity)
+            yield tried
+
+
 def all_interpreters(root: Path, environ: Mapping[str, str], specs: Sequence[str] = ()) -> tuple[Interpreter, ...]:
     """Return the project's own interpreter and then those of `specs`, each once."""
     found = [own_interpreter(root, environ, specs), *(resolve(spec, root, environ) for spec in specs)]
