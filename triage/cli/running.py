@@ -13,13 +13,14 @@ from triage.model.verdict import Report
 from triage.report import json_report, markdown, text
 from triage.report.colour import is_wanted
 from triage.session.investigate import investigate, unrunnable
-from triage.session.options import RunOptions, parse_duration, parse_verdicts
+from triage.session.options import RunOptions, parse_duration, parse_provision, parse_verdicts
 
 
 def run(
     *,
     node_ids: list[str],
     python: list[str],
+    provision: str = "auto",
     budget: str,
     trials: int | None,
     scope: str | None,
@@ -36,6 +37,7 @@ def run(
     options = RunOptions(
         node_ids=tuple(node_ids),
         python=tuple(python),
+        provision=parse_provision(provision),
         budget=parse_duration(budget),
         trials=trials,
         scope=scope,

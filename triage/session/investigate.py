@@ -56,7 +56,7 @@ def investigate(
             sink(Preparing("running the controls"))
             unforkable = controls.check(prepared.project, runner)
             # The budget bounds a target in all; but a collection that takes minutes must leave something for trials.
-            spent = min(time.monotonic() - began, PREPARING_SHARE * options.budget)
+            spent = min(time.monotonic() - began - prepared.installing, PREPARING_SHARE * options.budget)
             return _all(prepared, options, runner, sink, deliver, spent, unforkable, surface, known or _none)
         finally:
             runner.close()

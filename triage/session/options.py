@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Sequence
+from enum import StrEnum
 
 from msgspec import Struct
 
@@ -17,11 +18,21 @@ UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)")
 
 
+class Provision(StrEnum):
+    """When environments for the project are made under `.triage/envs`."""
+
+    AUTO = "auto"
+    """Where an interpreter has no pytest, or lacks what the project says that it needs."""
+    ALWAYS = "always"
+    NEVER = "never"
+
+
 class RunOptions(Struct, frozen=True, kw_only=True):
     """The options of `triage run`."""
 
     node_ids: tuple[str, ...]
     python: tuple[str, ...] = ()
+    provision: Provision = Provision.AUTO
     budget: float = DEFAULT_BUDGET
     """Seconds for one target in all, its confirmation included."""
     trials: int | None = None
@@ -55,6 +66,11 @@ def parse_duration(text: str) -> float:
 def parse_verdicts(words: Iterable[str]) -> tuple[Verdict, ...]:
     """Return the verdicts that `--fail-on` names; raise `UsageError` for another word."""
     return tuple(Verdict(_known(word, [verdict.value for verdict in Verdict], "verdict")) for word in words)
+
+
+def parse_provision(word: str) -> Provision:
+    """Return what `--provision` names; raise `UsageError` for another word."""
+    return Provision(_known(word, [when.value for when in Provision], "way to provision"))
 
 
 def check_factors(words: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:

@@ -16,13 +16,13 @@ from triage.model.project import Collection, Interpreter, Item, Project
 from triage.model.trial import Stage
 from triage.runner.cold import ColdRunner, Request
 from triage.runner.installation import PROBE_PLUGIN
+from triage.session.interpreting import Readier
 from triage.session.options import RunOptions
 from triage.session.selection import arguments_of, despite, selected
 from triage.targets import nodeids
 from triage.targets.assembly import assemble, targets
 from triage.targets.configuration import configured
 from triage.targets.environment import Inherited, inherited
-from triage.targets.interpreters import all_interpreters
 from triage.targets.takeover import Taken, take_over
 
 COLLECTION_LIMIT = 600.0
@@ -39,6 +39,8 @@ class Prepared(Struct, frozen=True, kw_only=True):
     project: Project
     targets: tuple[Item, ...]
     environment: Inherited
+    installing: float = 0.0
+    """Seconds that went into making environments, which no budget pays for."""
 
 
 def prepare(options: RunOptions, cwd: Path, environ: Mapping[str, str], sink: EventSink) -> tuple[Prepared, ColdRunner]:
@@ -51,9 +53,10 @@ def prepare(options: RunOptions, cwd: Path, environ: Mapping[str, str], sink: Ev
     root = Path(request.root)
     _refuse_namesakes(root)
     sink(Preparing("looking for interpreters"))
-    interpreters = all_interpreters(root, environment.variables, options.python)
     runner = ColdRunner(root, environment.variables)
     try:
+        readied = Readier(root, runner.state, environment.variables, options.provision, sink).ready(options.python)
+        interpreters = readied.interpreters
         collector = _Collector(runner, interpreters[0], options)
         sink(Preparing("collecting"))
         arguments = arguments_of(request, options.selection)
@@ -80,7 +83,8 @@ def prepare(options: RunOptions, cwd: Path, environ: Mapping[str, str], sink: Ev
         taken=taken,
         notes=environment.takeovers,
     )
-    return Prepared(project=project, targets=chosen, environment=environment), runner
+    prepared = Prepared(project=project, targets=chosen, environment=environment, installing=readied.seconds)
+    return prepared, runner
 
 
 class _Collector:
