@@ -49,8 +49,16 @@ def main(
 def run(
     node_ids: Annotated[list[str], typer.Argument(metavar="NODEID...", help="Tests, as pytest names them.")],
     python: Annotated[
-        list[str] | None, typer.Option(metavar="PATH|VERSION", help="Another interpreter to compare with. Repeatable.")
+        list[str] | None,
+        typer.Option(metavar="PATH|VERSION|all", help="Another interpreter to compare with. Repeatable."),
     ] = None,
+    provision: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|always|never",
+            help="When an environment for the project is made (auto: where one lacks pytest).",
+        ),
+    ] = "auto",
     budget: Annotated[str, typer.Option(metavar="DURATION", help="Time for one test in all: 90s, 2m.")] = "2m",
     trials: Annotated[int | None, typer.Option(min=1, metavar="N", help="At most so many trials for one test.")] = None,
     scope: Annotated[
@@ -80,6 +88,7 @@ def run(
     code = running.run(
         node_ids=node_ids,
         python=python or [],
+        provision=provision,
         budget=budget,
         trials=trials,
         scope=scope,
@@ -90,6 +99,55 @@ def run(
         allow_side_effects=allow_side_effects,
         fresh=fresh,
         seed=seed,
+        pytest_args=_pytest_arguments,
+    )
+    raise typer.Exit(code)
+
+
+@app.command()
+def sweep(
+    paths: Annotated[
+        list[str] | None, typer.Argument(metavar="[PATH]...", help="Where to look (default: where pytest looks).")
+    ] = None,
+    marks: Annotated[
+        str | None,
+        typer.Option("-m", metavar="EXPR", help="Marks of the tests (default: flaky, quarantine or quarantined)."),
+    ] = None,
+    shard: Annotated[str | None, typer.Option(metavar="I/N", help="Only part I of N of the tests.")] = None,
+    budget: Annotated[str, typer.Option(metavar="DURATION", help="Time for each test: 90s, 2m.")] = "2m",
+    python: Annotated[
+        list[str] | None, typer.Option(metavar="PATH|VERSION", help="Another interpreter to compare with. Repeatable.")
+    ] = None,
+    format_: Annotated[
+        str | None, typer.Option("--format", metavar="text|json|md", help="How the report is printed (default: text).")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the report there; `.md` and `.json` set its format.")
+    ] = None,
+    fail_on: Annotated[
+        list[str] | None, typer.Option(metavar="VERDICT", help="Exit with 1 if a test gets this verdict. Repeatable.")
+    ] = None,
+    allow_side_effects: Annotated[
+        bool, typer.Option("--allow-side-effects", help="Rerun also tests that reach beyond this machine.")
+    ] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Start anew also where an interrupted sweep could be continued.")
+    ] = False,
+) -> None:
+    """Triage all flaky-marked and quarantined tests. Arguments after `--` go to pytest."""
+    from triage.cli import sweeping  # noqa: PLC0415 - imported by the command that needs it
+
+    code = sweeping.sweep(
+        paths=paths or [],
+        expression=marks,
+        shard=shard,
+        python=python or [],
+        budget=budget,
+        format_=_format(format_) if format_ else None,
+        fail_on=fail_on or [],
+        allow_side_effects=allow_side_effects,
+        fresh=fresh,
+        output=output,
         pytest_args=_pytest_arguments,
     )
     raise typer.Exit(code)
@@ -142,7 +200,8 @@ def replay(
         bool, typer.Option("--in-one-process", help="What the process of trial N ran up to the target, without xdist.")
     ] = False,
     times: Annotated[
-        int | None, typer.Option(min=1, metavar="K", help="So often (default: as often as the report says, at most 100).")
+        int | None,
+        typer.Option(min=1, metavar="K", help="So often (default: as often as the report says, at most 100)."),
     ] = None,
     allow_side_effects: Annotated[
         bool, typer.Option("--allow-side-effects", help="Rerun also a test that reaches beyond this machine.")

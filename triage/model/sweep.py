@@ -11,7 +11,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from triage.model.surface import Surface
-from triage.model.verdict import Environment, Rate, Strength, Trigger, Verdict
+from triage.model.verdict import Environment, Rate, Report, Strength, Trigger, Verdict
 
 SCHEMA = "triage.sweep/1"
 FLAKY_MARKS = ("flaky", "quarantine", "quarantined")
@@ -98,6 +98,8 @@ class Result(Struct, frozen=True, kw_only=True):
     forked: Rate | None = None
     """Of the same in forked trials, which carry no verdict and are compared with nothing."""
     complete: bool = False
+    interrupted: bool = False
+    """Whether the user or a signal ended the experiment: a sweep that goes on takes the test up again."""
 
 
 class Start(Struct, frozen=True, kw_only=True):
@@ -216,6 +218,17 @@ class Comparison(Struct, frozen=True, kw_only=True):
     """At which each pair of rates was tested: 5% split over all pairs."""
     environment: tuple[str, ...] = ()
     """What differs between the environments of the two, in words: such a difference may explain any other."""
+
+
+class Conclusion(Struct, frozen=True, kw_only=True):
+    """All that a report of a sweep is made of."""
+
+    sweep: Sweep
+    reports: tuple[Report, ...] = ()
+    """Of the experiments, in the order in which they became known."""
+    comparison: Comparison | None = None
+    """None if there is no earlier sweep with the same selection."""
+    since: tuple[Since, ...] = ()
 
 
 class Document(Struct, frozen=True, kw_only=True):

@@ -15,10 +15,10 @@ MOST_IDS = 10
 def render(report: Report) -> str:
     """Return the report as GitHub-flavoured Markdown without a final line end; text of the target is shown as it is."""
     blocks = [
-        f"### {_title(report)}",
+        f"### {title(report)}",
         f"Test: {code(report.target)}",
         f"> Incomplete: {words.INCOMPLETE}." if not report.complete else "",
-        *_body(report),
+        *body(report),
         _arms(report.rates),
         _details(report),
         f"<sub>{markdown(words.environment(report))}; {markdown(words.extent(report))}</sub>",
@@ -26,14 +26,15 @@ def render(report: Report) -> str:
     return "\n\n".join(block for block in blocks if block)
 
 
-def _title(finding: Finding) -> str:
+def title(finding: Finding) -> str:
+    """Return verdict, cause and strength."""
     return f"{words.TITLES[finding.verdict].capitalize()}: {markdown(words.headline(finding))}"
 
 
-def _body(finding: Finding) -> Iterator[str]:
+def body(finding: Finding) -> Iterator[str]:
     """Yield what a headline and any other finding have in common."""
     yield f"**Why.** {markdown(finding.summary)}"
-    yield _items(
+    yield listed(
         "It may be",
         [
             f"{words.CANDIDATES[one.verdict]} ({markdown(one.cause)}); to decide: {markdown(one.missing)}"
@@ -41,7 +42,7 @@ def _body(finding: Finding) -> Iterator[str]:
         ],
     )
     yield f"**Failure.** {markdown(finding.signature)}" if finding.signature else ""
-    yield _items("Where", [_where(culprit) for culprit in finding.culprits])
+    yield listed("Where", [_where(culprit) for culprit in finding.culprits])
     for label, names in (
         ("Polluted by", [(one,) for one in finding.polluters]),
         ("Only together", finding.polluter_sets),
@@ -49,11 +50,11 @@ def _body(finding: Finding) -> Iterator[str]:
         ("Cleaned by", [(one,) for one in finding.cleaners]),
         ("State", [(one,) for one in finding.state]),
     ):
-        yield _items(label, _capped(names))
+        yield listed(label, _capped(names))
     trigger = words.trigger(finding)
     yield f"**Trigger.** {code(trigger)}" if trigger else ""
     sure = [f"{what}: {markdown(result)}" for what, result in words.measurements(finding)]
-    yield _items(f"How sure: {words.meaning(finding)}", sure) or (
+    yield listed(f"How sure: {words.meaning(finding)}", sure) or (
         f"**How sure.** {words.meaning(finding).capitalize()}."
     )
     for label, found in (("Reproduce", finding.reproduction), ("Gone with", finding.counterfactual)):
@@ -61,7 +62,7 @@ def _body(finding: Finding) -> Iterator[str]:
             yield f"**{label}.**\n\n{code_block(command(found.command), 'sh')}"
         elif finding.verdict not in words.STABLE:
             yield f"**{label}.** {words.NO_COMMAND.capitalize()}."
-    yield _items("Not established", [markdown(one) for one in finding.not_established])
+    yield listed("Not established", [markdown(one) for one in finding.not_established])
     yield f"**Next.** {markdown(finding.next)}" if finding.next else ""
 
 
@@ -85,22 +86,22 @@ def _arms(rates: Sequence[Rate]) -> str:
 
 def _details(report: Report) -> str:
     sections = [
-        _items("Seen", [markdown(one.statement) for one in report.evidence]),
-        _items("Switched off or taken over during trials", [markdown(one) for one in report.takeovers]),
+        listed("Seen", [markdown(one.statement) for one in report.evidence]),
+        listed("Switched off or taken over during trials", [markdown(one) for one in report.takeovers]),
     ]
     for finding in words.others(report):
-        sections += [f"#### Also found: {_title(finding)}", *_body(finding)]
+        sections += [f"#### Also found: {title(finding)}", *body(finding)]
     content = "\n\n".join(section for section in sections if section)
     return f"<details>\n<summary>Details</summary>\n\n{content}\n\n</details>" if content else ""
 
 
-def _items(label: str, items: Sequence[str]) -> str:
+def listed(label: str, entries: Sequence[str]) -> str:
     """Return nothing, one paragraph, or a list under its label."""
-    if not items:
+    if not entries:
         return ""
-    if len(items) == 1:
-        return f"**{label}.** {items[0]}"
-    return "\n".join([f"**{label}.**", "", *(f"- {item}" for item in items)])
+    if len(entries) == 1:
+        return f"**{label}.** {entries[0]}"
+    return "\n".join([f"**{label}.**", "", *(f"- {item}" for item in entries)])
 
 
 def _capped(groups: Sequence[tuple[str, ...]]) -> list[str]:

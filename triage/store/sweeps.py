@@ -82,6 +82,10 @@ class SweepLog:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
         self._file.close()
 
     def begin(self, target: str, experiment: str) -> None:
@@ -124,11 +128,7 @@ def read_sweeps(state: Path) -> tuple[Sweep, ...]:
 
 def read_sweep(file: Path) -> Sweep | None:
     """Return the sweep in a file, up to the first line that is cut off or not ours; None if not even its beginning is there."""
-    lines: list[Line] = []
-    with contextlib.suppress(OSError, msgspec.MsgspecError), file.open("rb") as stream:
-        for line in stream:
-            if line.endswith(b"\n"):
-                lines.append(_DECODER.decode(line))
+    lines = list(_lines(file))
     if not lines or not isinstance(lines[0], Begun):
         return None
     ended = next((line for line in lines if isinstance(line, Ended)), None)
@@ -139,6 +139,13 @@ def read_sweep(file: Path) -> Sweep | None:
         ended=ended.at if ended else None,
         complete=bool(ended and ended.complete),
     )
+
+
+def _lines(file: Path) -> Iterator[Line]:
+    with contextlib.suppress(OSError, msgspec.MsgspecError), file.open("rb") as stream:
+        for line in stream:
+            if line.endswith(b"\n"):
+                yield _DECODER.decode(line)
 
 
 def is_running(sweep: Sweep) -> bool:

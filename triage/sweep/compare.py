@@ -43,7 +43,9 @@ def compare(sweep: Sweep, earlier: Sweep, collected: Collection[str]) -> Compari
         sweep=earlier.start.sweep,
         started=earlier.start.started,
         complete=earlier.complete,
-        tests=tuple(_compared(result, then.get(result.target), result.target in selected_then, level) for result in now),
+        tests=tuple(
+            _compared(result, then.get(result.target), result.target in selected_then, level) for result in now
+        ),
         gone=tuple(
             Gone(target=target, why=_gone(target, sweep.start, collected), before=then.get(target))
             for target in selected_then
