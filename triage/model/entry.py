@@ -44,7 +44,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     baseline: Rate | None = None
     """Of the user's own command; None if it was not tried."""
     worst: Rate | None = None
-    """Of the arm whose interval has the highest lower bound; None if nothing was tried."""
+    """Of the arm whose interval has the highest lower bound, those that repeat the test left out; None if nothing was tried."""
 
 
 class Unfinished(Struct, frozen=True, kw_only=True):

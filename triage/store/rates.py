@@ -40,9 +40,16 @@ def baseline(found: Sequence[Rate]) -> Rate | None:
 
 
 def worst(found: Sequence[Rate]) -> Rate | None:
-    """Return the rate of the arm that fails most for sure: the highest lower bound, so that 1 of 1 is not worse than 19 of 20."""
-    tried = [rate for rate in found if rate.trials]
+    """Return the rate of the arm that fails most for sure: the highest lower bound, so that 1 of 1 is not worse than 19 of 20.
+
+    Arms that repeat the test in each trial are left out: that one of k executions fails says little beside one of one.
+    """
+    tried = [rate for rate in found if rate.trials and not _repeats(rate.arm)]
     return max(tried, key=lambda rate: (rate.low, rate.failed / rate.trials), default=None)
+
+
+def _repeats(label: str) -> bool:
+    return any(level.startswith("repeat=") for level in label.split(" + "))
 
 
 def _counted(session: Session, identities: Sequence[str]) -> dict[str, tuple[Rate, ...]]:

@@ -63,8 +63,8 @@ class Canvas(ScrollView, can_focus=True):
     def strip(self, line: Line, base: str = "") -> Strip:
         """Return a line as wide as the widget; `base` is the style of all of it, and then the only one."""
         ground = self.get_component_rich_style(f"canvas--{base}") if base else self.rich_style
-        segments = [Segment(span.text, self._style(ground, "" if base else span.style)) for span in line]
+        segments = [Segment(span.text, ground if base else self._style(span.style)) for span in line]
         return Strip(segments).adjust_cell_length(self.size.width, ground)
 
-    def _style(self, ground: Style, name: str) -> Style:
-        return ground + self.get_component_rich_style(f"canvas--{name}", partial=True) if name else ground
+    def _style(self, name: str) -> Style:
+        return self.get_component_rich_style(f"canvas--{name}") if name else self.rich_style

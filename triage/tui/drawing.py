@@ -106,20 +106,20 @@ def notice(message: str, hint: str | None) -> Drawing:
 
 
 def _title(finding: Finding, target: str, width: int) -> Iterator[Line]:
-    room = width - LABEL - len(GAP)
-    label = pad(words.TITLES[finding.verdict], LABEL, right=True)
+    room = width - MARGIN - LABEL - len(GAP)
+    label = pad(words.TITLES[finding.verdict], MARGIN + LABEL, right=True)
     for row in wrap(f"{prose(words.headline(finding))}: {whole(visible(target))}", room):
         for piece in fold(row, room):
             yield Span(label, VERDICTS[finding.verdict]), Span(GAP), Span(piece, "strong")
-            label = " " * LABEL
+            label = " " * len(label)
 
 
 def _fields(shown: Iterable[Field], width: int, style: str = "") -> list[Line]:
     lines: list[Line] = []
     for field in shown:
         label = field.label
-        for row in field.rows(max(1, width - LABEL - len(GAP)), folded=True):
-            lines.append((Span(pad(label, LABEL, right=True), "label"), Span(GAP), Span(row, style)))
+        for row in field.rows(max(1, width - MARGIN - LABEL - len(GAP)), folded=True):
+            lines.append((Span(pad(label, MARGIN + LABEL, right=True), "label"), Span(GAP), Span(row, style)))
             label = ""
     return lines
 

@@ -35,6 +35,7 @@ class ExperimentsScreen(FilteredScreen[Listed]):
 
     THING = "experiment"
     has_preview = True
+    leads_back = False
 
     def __init__(self, reader: Reader) -> None:
         super().__init__(reader)

@@ -33,6 +33,8 @@ class FilteredScreen(LiveScreen[T]):
     ]
     THING = "row"
     """What a row is, in the singular."""
+    leads_back = True
+    """Whether there is a screen below."""
     has_preview = False
     """Whether the row under the cursor is shown in short."""
 
@@ -87,6 +89,7 @@ class FilteredScreen(LiveScreen[T]):
         field = self.query_one("#filter", Input)
         field.display = True
         field.focus()
+        self.refresh_bindings()
 
     def action_leave(self) -> None:
         """Take the filter away; without one, go back."""
@@ -96,8 +99,14 @@ class FilteredScreen(LiveScreen[T]):
             field.display = False
             self.query_one(Rows).focus()
             self.again()
+            self.refresh_bindings()
         else:
             self.back()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer a way back only where there is one."""
+        del parameters
+        return action != "leave" or self.leads_back or self.query_one("#filter").display
 
     def back(self) -> None:
         """Leave the screen; the first one stays."""
@@ -111,6 +120,7 @@ class FilteredScreen(LiveScreen[T]):
         field = self.query_one("#filter", Input)
         field.display = bool(field.value.strip())
         self.query_one(Rows).focus()
+        self.refresh_bindings()
 
     def _tell(self, message: str | None, hint: str | None) -> None:
         """Show a message in the place of the rows, or the rows."""

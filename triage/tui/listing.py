@@ -26,6 +26,7 @@ EXPERIMENTS = (
     Column("started", 5),
     Column("trials", 7, right=True),
     Column("id", 8),
+    Column("why", 9, least=30),
 )
 TRIALS = (
     Column("#", 0, right=True),
@@ -63,6 +64,7 @@ def _experiment(entry: Entry) -> Row:
         Span(trials.moment(entry.started)),
         Span(str(entry.trials)),
         Span(entry.short),
+        cell(prose(entry.summary)),
     )
     whole = (
         f"{visible(entry.target)} {trials.verdict(entry)} {entry.cause or ''} {entry.strength or ''} {entry.experiment}"
