@@ -227,6 +227,19 @@ def replay(
 
 
 @app.command()
+def doctor(
+    python: Annotated[
+        list[str] | None, typer.Option(metavar="PATH|VERSION", help="Another interpreter to look at. Repeatable.")
+    ] = None,
+    json_: Annotated[bool, typer.Option("--json", help="Print one line of JSON.")] = False,
+) -> None:
+    """Check interpreters, collection and the instrument itself: can trials be run and believed here?"""
+    from triage.cli import checking  # noqa: PLC0415 - imported by the command that needs it
+
+    raise typer.Exit(checking.doctor(python or [], format_="json" if json_ else "text"))
+
+
+@app.command()
 def explain(
     cause: Annotated[
         str | None, typer.Argument(metavar="[CAUSE]", help="Such as `race`; all are listed without.")
