@@ -177,7 +177,8 @@ class Focus:
                 if contrast.factor.many_chances:  # only its exact event can be claimed
                     contrast.state = State.DROPPED
                 continue
-            before = (contrast.trigger, contrast.counter)
+            before = (contrast.factor, contrast.trigger, contrast.counter)
+            contrast.factor = contrast.factor.owner(found)
             if contrast.trigger is not None:
                 contrast.trigger = found
             else:
@@ -188,7 +189,7 @@ class Focus:
             if first.rate - second.rate < REPLAY_LOSS or first.trials < FEWEST:
                 if contrast.factor.many_chances:
                     contrast.state = State.DROPPED
-                contrast.trigger, contrast.counter = before
+                contrast.factor, contrast.trigger, contrast.counter = before
 
     def _check(self, contrast: Contrast) -> Trials:
         for _ in range(CHECKS[contrast.depth]):

@@ -116,10 +116,15 @@ class Factor:
         `rate` and `background` are the failure rates of `trigger` and `counter`, as far as they are known.
 
         None for `trigger` or `counter` stands for the baseline. The search returns the level that replaces the one of
-        the two that is not the baseline.
+        the two that is not the baseline; it may be one of another factor (see `owner`).
         """
         del trigger, counter, signature, rate, background
         return None
+
+    def owner(self, level: Level) -> Factor:
+        """Return the factor that a level found by `refine` belongs to."""
+        del level
+        return self
 
     def apply(self, level: Level, invocation: Invocation) -> Invocation:
         """Return the invocation with this factor at `level`."""

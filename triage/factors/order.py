@@ -86,16 +86,17 @@ class Order(Factor):
                 failed = yield from self._failed(candidate, signature)
                 candidate = search.send(failed is failing)
         except StopIteration as stop:
-            return self._explicit(stop.value.items)
+            return self.explicit(stop.value.items)
 
     def _failed(self, ids: tuple[str, ...], signature: str) -> Generator[Request, Observation, bool]:
         for _ in range(3):
-            seen = yield Request(arm_of(self._explicit(ids) if ids else None), Stage.FOCUS)
+            seen = yield Request(arm_of(self.explicit(ids) if ids else None), Stage.FOCUS)
             if seen.evidence:
                 return seen.signature == signature
         return False
 
-    def _explicit(self, ids: tuple[str, ...]) -> Level:
+    def explicit(self, ids: tuple[str, ...]) -> Level:
+        """Return the level at which exactly `ids` run before the target."""
         if len(ids) == 1:
             return self.level(f"after {ids[0]}", ids)
         digest = hashlib.sha256("\0".join(ids).encode()).hexdigest()[:8]
@@ -103,9 +104,10 @@ class Order(Factor):
 
     def apply(self, level: Level, invocation: Invocation) -> Invocation:
         """Name the tests on the command line, in order; in a file if they are too many."""
-        if not level.ids:
-            return invocation
-        ids = (*level.ids, *invocation.node_ids)
+        return self.named((*level.ids, *invocation.node_ids), invocation) if level.ids else invocation
+
+    def named(self, ids: tuple[str, ...], invocation: Invocation) -> Invocation:
+        """Return the invocation that runs exactly these tests, in this order."""
         if sum(map(len, ids)) <= LONGEST_COMMAND:
             return replace(invocation, node_ids=ids)
         digest = hashlib.sha256("\0".join(ids).encode()).hexdigest()[:16]

@@ -53,6 +53,11 @@ class Arm(Struct, frozen=True):
         """The same levels in forked trials."""
         return Arm(self.levels, Depth.FORKED)
 
+    @property
+    def with_others(self) -> bool:
+        """Whether other tests than the target run in its trials, before it or beside it."""
+        return any(level.ids or level.factor == "workers" for level in self.levels)
+
     def level(self, factor: str) -> Level | None:
         """Return this arm's level of `factor`, if it sets one."""
         return next((level for level in self.levels if level.factor == factor), None)

@@ -32,6 +32,8 @@ class Observation(Struct, frozen=True):
     """The part of it that this start took."""
     cluster: int | None = None
     """Of a forked trial: which process it was forked from."""
+    before: tuple[str, ...] = ()
+    """With workers: the tests that ran before the target in its own worker, in order."""
     refused: bool = False
     """Whether it could not be forked, nor can others of its arm."""
 

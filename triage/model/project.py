@@ -68,6 +68,28 @@ class Takeover(Struct, frozen=True, kw_only=True):
     why: str
 
 
+class Unsteady(Struct, frozen=True, kw_only=True):
+    """A parametrised test that is collected differently in each process."""
+
+    test: str
+    """Its node id without parameters."""
+    file: str
+    line: int | None = None
+    """From 1."""
+    ids_differ: bool = False
+    """Whether its ids are other ones; else they come in another order."""
+    seen: tuple[tuple[str, ...], ...] = ()
+    """Two of the sequences of its parameters."""
+
+    @property
+    def statement(self) -> str:
+        """One sentence without a full stop, with the place."""
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        how = "are other ones" if self.ids_differ else "come in another order"
+        shown = " or ".join(f"`{', '.join(ids[:4])}{', ...' if len(ids) > 4 else ''}`" for ids in self.seen)
+        return f"the parameters of `{self.test}` ({place}) {how} under another hash seed ({shown})"
+
+
 class Project(Struct, frozen=True, kw_only=True):
     """Where and how targets of one project run."""
 
@@ -83,6 +105,10 @@ class Project(Struct, frozen=True, kw_only=True):
     """What the requested node ids select."""
     scope: tuple[Item, ...] = ()
     """The tests that may run around a target, in pytest's own order."""
+    scope_arguments: tuple[str, ...] | None = None
+    """What pytest is given to collect just these; None: they have to be named one by one."""
+    unsteady: tuple[Unsteady, ...] = ()
+    """Tests of the scope that were collected differently under several hash seeds."""
     starts: tuple[Level, ...] = ()
     """Levels that the user's own command names, such as the order of a seed that failed in CI: screened before all others.
     Those of `order` hold every test of the scope in that order, also the target and those after it."""

@@ -108,3 +108,9 @@ class Trial(Struct, frozen=True, kw_only=True):
     def is_evidence(self) -> bool:
         """Whether this trial counts in rates at all."""
         return self.outcome not in NO_EVIDENCE
+
+    def before_in_worker(self, target: str) -> tuple[str, ...]:
+        """Return what ran before the target in the worker that ran it; nothing without workers."""
+        if not self.workers or target not in self.sequence:
+            return ()
+        return self.sequence[: self.sequence.index(target)]

@@ -183,15 +183,15 @@ class Experiment:
             test_seconds=scout.test_seconds or 0.0,
         )
         chosen: list[Factor] = []
+        self._by_name: dict[str, Factor] = {}
         for name, kind in factors().items():
-            factor = kind(context)
+            factor = self._by_name[name] = kind(context)  # also of one left out: another may be refined to it
             if (self.options.factors and name not in self.options.factors) or name in self.options.skip:
                 self.excluded.append((name, "left out by the options"))
             elif reason := factor.reason():
                 self.excluded.append((name, reason))
             else:
                 chosen.append(factor)
-        self._by_name = {factor.name: factor for factor in chosen}
         return chosen
 
     def invocation(self, arm: Arm) -> Invocation:
@@ -224,7 +224,7 @@ class Experiment:
     def _affordable(self, arm: Arm) -> float:
         """Return the seconds that the budget allows for a trial."""
         left = max(self.options.budget - self.clock(), SHORTEST_LIMIT)
-        if any(level.ids for level in arm.levels) and not self.limits.knows(arm):
+        if arm.with_others and not self.limits.knows(arm):
             left = min(left, max(FIRST_SHARE * self.options.budget, SHORTEST_LIMIT))
         return left
 
@@ -302,7 +302,8 @@ class Experiment:
                 if signature is not None:
                     key = signature.key
                     self.signatures[key] = signature
-        return Observation(evidence=trial.is_evidence, signature=key, index=trial.index, seconds=trial.wall_seconds)
+        before, seconds = trial.before_in_worker(self.target.id), trial.wall_seconds
+        return Observation(trial.is_evidence, key, trial.index, seconds, before=before)
 
     def _gravity(self, key: str) -> int:
         return GRAVITY.get(self.signatures[key].outcome, 0)

@@ -41,7 +41,7 @@ class Limits:
         """
         repeat = arm.level("repeat")
         own = self._passing[arm]
-        if arm.depth is Depth.FORKED and not own and repeat is None and not any(level.ids for level in arm.levels):
+        if arm.depth is Depth.FORKED and not own and repeat is None and not arm.with_others:
             # Without the start of a process, it is expected to take what the test itself took.
             known = self._passing[BASELINE.forked] or ([self._test_seconds] if self._test_seconds else [])
             return time_limit(known, floor=FORKED_FLOOR)
@@ -49,6 +49,6 @@ class Limits:
             return time_limit(own, floor=FORKED_FLOOR)
         if repeat is not None and not own:
             return time_limit(self._passing[BASELINE], test_seconds=self._test_seconds, repeat=int(repeat.value))
-        if own or any(level.ids for level in arm.levels):
+        if own or arm.with_others:
             return time_limit(own)
         return time_limit(self._passing[BASELINE])

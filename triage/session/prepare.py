@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from triage.errors import UnrunnableError
+from triage.errors import NothingSelectedError, UnrunnableError
 from triage.model.arm import BASELINE
 from triage.model.events import EventSink, Noted, Preparing
 from triage.model.invocation import LEVELS_PLUGIN, Invocation
@@ -19,10 +20,12 @@ from triage.runner.installation import PROBE_PLUGIN
 from triage.session.interpreting import Readier
 from triage.session.options import RunOptions
 from triage.session.selection import arguments_of, despite, selected
+from triage.session.steadiness import Collect, Stopwatch, explained, look
 from triage.targets import nodeids
 from triage.targets.assembly import assemble, targets
 from triage.targets.configuration import configured
 from triage.targets.environment import Inherited, inherited
+from triage.targets.split import starts_of
 from triage.targets.takeover import Taken, take_over
 
 COLLECTION_LIMIT = 600.0
@@ -69,12 +72,25 @@ def prepare(options: RunOptions, cwd: Path, environ: Mapping[str, str], sink: Ev
         if taken.recollect:
             collection = collector.collect(arguments, taken, files, marked)
         wanted = options.selection
-        chosen = targets(request, collection) if wanted is None else selected(wanted, request, collection)
+        if wanted is None:
+            ids = [argument.node_id for argument in request.arguments]
+            try:
+                chosen = targets(request, collection)
+            except NothingSelectedError as error:
+                raise explained(error, ids, collector.seeded(taken), lambda found: targets(request, found)) from error
+        else:
+            chosen = selected(wanted, request, collection)
         sink(Preparing("collecting the scope"))
-        scope = collector.scope(_scope_argument(options, cwd), taken, sink)
+        with Stopwatch() as watch:
+            scope, scope_arguments = collector.scope(_scope_argument(options, cwd), taken, sink)
+        changing = None
+        if environment.hash_seed is None:  # else all runs of the user's have the same
+            changing = look(scope or collection.items, collector.seeded(taken), watch.seconds, options.budget)
     except BaseException:
         runner.close()
         raise
+    for one in changing or ():
+        sink(Noted(f"not the same in every process: {one.statement}"))
     project = assemble(
         interpreters=interpreters,
         collection=collection,
@@ -83,6 +99,8 @@ def prepare(options: RunOptions, cwd: Path, environ: Mapping[str, str], sink: Ev
         taken=taken,
         notes=environment.takeovers,
     )
+    starts = (*project.starts, *starts_of(settings))
+    project = replace(project, scope_arguments=scope_arguments, unsteady=changing or (), starts=starts)
     prepared = Prepared(project=project, targets=chosen, environment=environment, installing=readied.seconds)
     return prepared, runner
 
@@ -94,7 +112,12 @@ class _Collector:
         self.options = options
 
     def collect(
-        self, node_ids: tuple[str, ...], taken: Taken, fallback: tuple[str, ...] = (), marked: tuple[str, ...] = ()
+        self,
+        node_ids: tuple[str, ...],
+        taken: Taken,
+        fallback: tuple[str, ...] = (),
+        marked: tuple[str, ...] = (),
+        hash_seed: str | None = None,
     ) -> Collection:
         """Let pytest collect `node_ids`; where it knows none of them, `fallback`, so that close names can be offered."""
         finished = self.runner.run(
@@ -105,6 +128,7 @@ class _Collector:
                     node_ids=node_ids,
                     options=(*self.options.pytest_args, *taken.options, *marked, *COLLECT),
                     levels=taken.levels,
+                    env=() if hash_seed is None else (("PYTHONHASHSEED", hash_seed),),
                 ),
                 target=None,
                 arm=BASELINE,
@@ -127,8 +151,17 @@ class _Collector:
             )
         return collection
 
-    def scope(self, argument: str | None, taken: Taken, sink: EventSink) -> tuple[Item, ...]:
-        """Return the tests that may run around a target; the target's own file alone if the whole cannot be collected."""
+    def seeded(self, taken: Taken) -> Collect:
+        """Return what collects under a hash seed."""
+        return lambda node_ids, seed: self.collect(node_ids, taken, hash_seed=seed)
+
+    def scope(
+        self, argument: str | None, taken: Taken, sink: EventSink
+    ) -> tuple[tuple[Item, ...], tuple[str, ...] | None]:
+        """Return the tests that may run around a target, and the arguments that stand for them, if any do.
+
+        None if the whole cannot be collected: then those of the target's own file are all there are.
+        """
         try:
             found = self.collect((argument,) if argument else (), taken)
         except UnrunnableError as error:
@@ -139,14 +172,15 @@ class _Collector:
                     f"the whole project cannot be collected, so `order` is limited to the target's arguments ({error})"
                 )
             )
-            return ()
+            return (), None
         if found.errors:
             sink(
                 Noted(
                     f"{len(found.errors)} of the scope's files cannot be collected; their tests are left out of `order`"
                 )
             )
-        return found.items
+            return found.items, None
+        return found.items, (argument,) if argument else ()
 
 
 def _refuse_namesakes(root: Path) -> None:

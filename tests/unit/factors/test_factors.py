@@ -44,7 +44,7 @@ def values(factor):
 
 
 def test_every_factor_of_this_version_is_found():
-    assert list(factors()) == ["order", "repeat", "hash_seed", "rng_seed", "python"]
+    assert list(factors()) == ["order", "repeat", "hash_seed", "rng_seed", "workers", "python"]
 
 
 def test_orders_hold_what_runs_before_the_target(tmp_path):
