@@ -20,6 +20,8 @@ def render(checkup: Checkup, width: int) -> str:
     """Return the page, without a newline at the end."""
     lines: list[str] = []
     for label, text in _fields(checkup):
+        if not text:
+            continue
         for number, line in enumerate(text.splitlines() or [""]):
             name = label if number == 0 else ""
             wrapped = wrap(line, width - LABEL - 2) if not line.startswith(" ") else [line]
@@ -63,16 +65,17 @@ def _fields(checkup: Checkup) -> Iterator[tuple[str, str]]:
 
 
 def _python(one: PythonFound) -> str:
-    text = f"{one.version}, {'pytest ' + one.pytest if one.pytest else 'no pytest'}, "
-    text += f"xdist {one.xdist}" if one.xdist else "no xdist"
-    text += f": {prose(one.path)} ({prose(one.origin)})"
-    return f"{text}; cannot be used: {prose(one.unfit)}" if one.unfit else text
+    place = f"{prose(one.path)} ({prose(one.origin)})"
+    if one.unfit:
+        return f"{one.version}, not usable, {prose(one.unfit.replace(f' in `{one.path}`', ''))}: {place}"
+    xdist = f"xdist {one.xdist}" if one.xdist else "no xdist"
+    return f"{one.version}, pytest {one.pytest}, {xdist}: {place}"
 
 
 def _controls(checkup: Checkup, depth: str, where: str) -> str:
     mine = _of(checkup, depth)
     if not mine:
-        return "not run: there is no interpreter to run them with" if depth == "cold" else "yes"
+        return "not run: there is no interpreter to run them with" if depth == "cold" else "not tried"
     names = sorted({one.name for one in mine})
     right = len(names) - len({one.name for one in mine if one.missed})
     return f"{right} of {plural(len(names), 'control')} came out as they must in {where}"
