@@ -133,7 +133,7 @@ class Told:
             self._of = len(event.targets)
         elif isinstance(event, ExperimentFinished):
             self._done += 1
-            result = result_of(event.report, event.unfit, ())
+            result = result_of(event.report, event.unfit)
             more = result.why or headline(event.report)
             line = f"{self._done} of {self._of}: {TITLES[kind(result)]} ({prose(more)}): {visible(result.target)}\n"
             self.progress.aside(lambda: _say(line))

@@ -10,7 +10,6 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from triage.model.surface import Surface
 from triage.model.verdict import Environment, Rate, Report, Strength, Trigger, Verdict
 
 SCHEMA = "triage.sweep/1"
@@ -100,6 +99,8 @@ class Result(Struct, frozen=True, kw_only=True):
     complete: bool = False
     interrupted: bool = False
     """Whether the user or a signal ended the experiment: a sweep that goes on takes the test up again."""
+    failing_command: str | None = None
+    """A shell line, to be run in the root folder, that was seen to fail: the user's own, without any trigger."""
 
 
 class Start(Struct, frozen=True, kw_only=True):
@@ -123,8 +124,8 @@ class Start(Struct, frozen=True, kw_only=True):
     environment: Environment
     errors: tuple[str, ...] = ()
     """Files that could not be collected: any test in them is missing here. One line each."""
-    surface: Surface | None = None
-    """What an interrupted sweep must share with one that goes on with it."""
+    surface: str = ""
+    """Digest of what an interrupted sweep must share with one that goes on with it."""
     triage: str = ""
     """Version that wrote it."""
     owner: str = ""

@@ -12,6 +12,7 @@ from triage.report.markdown import body, title
 
 MOST_LISTED = 20
 """Tests of one kind that are named in the comparison; the table has all of this sweep."""
+UNCONFIRMED = ("**Reproduce.** ", "**Gone with.** ")
 ROWS = ("test", "verdict", "cause", "strength", "failure rate (95%)", "trigger", "since")
 
 
@@ -67,21 +68,26 @@ def _row(result: Result, since: str) -> str:
 
 
 def _grave(conclusion: Conclusion) -> Iterator[str]:
-    reports = said.grave(conclusion)
+    reports, results = said.grave(conclusion), conclusion.sweep.by_target
     if reports:
         yield "### Real bugs, crashes and hangs"
     for report in reports:
         yield f"#### {code(report.target)}"
         yield f"**{title(report)}.**"
-        yield from (block for block in _shortened(report) if block)
+        yield from (block for block in _shortened(report, results.get(report.target)) if block)
         yield f"Everything else: {code(f'triage show {report.experiment}')}"
 
 
-def _shortened(report: Report) -> Iterator[str]:
-    """Yield the body of a report up to what to do next, which the sweep's own section on what is open would repeat."""
+def _shortened(report: Report, result: Result | None) -> Iterator[str]:
+    """Yield the body of a report without what is open, and with the command that failed where none has been confirmed."""
+    failing = result.failing_command if result and report.reproduction is None else None
     for block in body(report):
+        if failing and block.startswith(UNCONFIRMED):
+            continue
         if not block.startswith("**Not established."):
             yield block
+    if failing:
+        yield f"**Seen to fail with**{said.times(result)}:\n\n{code_block(command(failing), 'sh')}"
 
 
 def _comparison(conclusion: Conclusion) -> str:
@@ -170,8 +176,8 @@ def _origin(conclusion: Conclusion) -> Iterator[str]:
     sweep = conclusion.sweep
     yield f"### How to make this report again\n\n{code_block(command(sweep.start.command), 'sh')}"
     yield (
-        f"<sub>Sweep {sweep.start.sweep}{markdown(said.origin(sweep.start))}; "
-        f"{markdown(said.environment(sweep.start.environment))}; {markdown(said.extent(sweep, conclusion.reports))}; "
+        f"<sub>Sweep {sweep.start.sweep}; {markdown(said.origin(sweep.start) + said.environment(sweep.start.environment))}; "
+        f"{markdown(said.extent(sweep, conclusion.reports))}; "
         f"triage {markdown(sweep.start.triage or 'unknown')}</sub>"
     )
 

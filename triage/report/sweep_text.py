@@ -9,10 +9,12 @@ from triage.model.verdict import Verdict
 from triage.report import sweep_words as said
 from triage.report.colour import BOLD, VERDICTS, paint
 from triage.report.escape import command, prose, visible
-from triage.report.layout import table, whole, wrap, wrap_command
+from triage.report.layout import shorten, table, whole, wrap, wrap_command
 
 INDENT = "  "
 MOST_LISTED = 10
+WIDEST = 32
+"""Columns of a cause or trigger in the table."""
 
 
 def render(conclusion: Conclusion, *, width: int = 100, colour: bool = False) -> str:
@@ -25,6 +27,7 @@ def render(conclusion: Conclusion, *, width: int = 100, colour: bool = False) ->
         page.add(f"{said.unfinished(sweep)}. This is what was known by then.", indent="")
     page.gap()
     page.lines += _table(conclusion, colour=colour)
+    results = sweep.by_target
     for report in said.grave(conclusion):
         page.section(f"{said.TITLES[report.verdict].lower()}: {visible(report.target)}")
         page.add(prose(report.summary))
@@ -32,6 +35,9 @@ def render(conclusion: Conclusion, *, width: int = 100, colour: bool = False) ->
             found = report.reproduction
             page.add(f"reproduce ({found.failed} of {found.trials} failed):")
             page.lines += [INDENT * 2 + row for row in wrap_command(command(found.command), width - 4)]
+        elif (result := results.get(report.target)) and result.failing_command:
+            page.add(f"seen to fail with{said.times(result)}:")
+            page.lines += [INDENT * 2 + row for row in wrap_command(command(result.failing_command), width - 4)]
         else:
             page.add("no command has been confirmed to do it")
         page.add(f"everything else: triage show {report.experiment}")
@@ -52,8 +58,7 @@ def render(conclusion: Conclusion, *, width: int = 100, colour: bool = False) ->
     page.listed("not established", [prose(item) for item in said.not_established(conclusion)], cap=False)
     page.section("how to make this report again")
     page.lines += [INDENT + row for row in wrap_command(command(sweep.start.command), width - 2)]
-    origin = said.origin(sweep.start)
-    page.add(f"{f'run{prose(origin)}; ' if origin else ''}{prose(said.environment(sweep.start.environment))}")
+    page.add(prose(said.origin(sweep.start) + said.environment(sweep.start.environment)))
     page.add(said.extent(sweep, conclusion.reports))
     return "\n".join(page.lines)
 
@@ -98,14 +103,14 @@ def _table(conclusion: Conclusion, *, colour: bool) -> list[str]:
     since = said.since(conclusion)
     rows = [["verdict", "cause, strength", "failed alone (95%)", "trigger", "since", "test"]]
     for result in results:
-        sure = ", ".join(part for part in (prose(result.cause or ""), said.strength(result)) if part)
+        sure = ", ".join(part for part in (shorten(prose(result.cause or ""), WIDEST), said.strength(result)) if part)
         rate = said.rate(result.rate, result.forked) if result.state is State.EXAMINED else ""
         rows.append(
             [
                 said.TITLES[said.kind(result)],
                 sure,
                 rate,
-                prose(said.trigger(result)),
+                shorten(prose(said.trigger(result)), WIDEST),
                 since.get(result.target, ""),
                 visible(result.target),
             ]

@@ -113,7 +113,7 @@ def unfinished(sweep: Sweep) -> str:
     if sweep.complete:
         return ""
     reached = sum(not result.interrupted for result in sweep.results)
-    return f"interrupted: {reached} of {words.plural(len(sweep.start.selected), 'test')} had their experiment in full"
+    return f"interrupted: {reached} of {words.plural(len(sweep.start.selected), 'test')} were reached"
 
 
 def strength(result: Result) -> str:
@@ -159,6 +159,12 @@ def removables(sweep: Sweep) -> tuple[list[tuple[Result, str]], str]:
     limit = words.percent(WIDEST_BOUND)
     too_few = f"{words.plural(few, 'stable test')} had too few trials to exclude rates of {limit}: give more --budget"
     return found, too_few if few else ""
+
+
+def times(result: Result | None) -> str:
+    """Return ` (6 of 6 times)`, of the test run alone; nothing if no fresh process failed."""
+    known = result.rate if result else None
+    return f" ({known.failed} of {words.plural(known.trials, 'time')})" if known and known.failed else ""
 
 
 def trigger(result: Result) -> str:
@@ -209,7 +215,7 @@ def differences(comparison: Comparison, results: dict[str, Result]) -> list[tupl
                 (
                     one.target,
                     f"fails {'more' if one.difference is Difference.HIGHER else 'less'} often: "
-                    f"{now.failed} of {now.trials}, then {then.failed} of {then.trials} (p = {one.p_value:.2g})",
+                    f"{then.failed} of {then.trials} before, {now.failed} of {now.trials} now (p = {one.p_value:.2g})",
                 )
             )
     return found
@@ -278,7 +284,7 @@ def budget(value: float) -> str:
 
 def origin(start: Start) -> str:
     """Return from where the command is to be run, if that is not the root folder."""
-    return "" if start.folder == "." else f" in {start.folder}"
+    return "" if start.folder == "." else f"run in {start.folder}; "
 
 
 def moment(seconds: float) -> str:

@@ -108,7 +108,8 @@ def _gone(target: str, start: Start, collected: Collection[str]) -> str:
     if target in collected:
         return "no longer marked" if start.selection.expression is None else "no longer selected by the expression"
     file = target.partition("::")[0]
-    if any(error.startswith(file) for error in start.errors):
+    broken = [error.partition("::")[0] for error in start.errors]
+    if any(file == error or file.startswith(f"{error}/") for error in broken):
         return "its file cannot be collected now"
     return "no longer collected: removed, renamed or moved"
 

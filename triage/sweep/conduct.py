@@ -9,14 +9,24 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from triage.errors import PRECEDENCE, ExitCode, TriageError
-from triage.model.events import Event, EventSink, ExperimentFinished, ExperimentStarted, Noted, TargetsChosen
+from triage.model.arm import BASELINE
+from triage.model.events import (
+    Event,
+    EventSink,
+    ExperimentFinished,
+    ExperimentStarted,
+    Noted,
+    TargetsChosen,
+    TrialFinished,
+)
 from triage.model.sweep import Conclusion, Result, Start, State, Sweep
+from triage.model.trial import Stage
 from triage.model.verdict import Environment, Report
 from triage.session.investigate import investigate, terminated_as_interrupt
 from triage.session.options import RunOptions
 from triage.store.sweeps import SweepLog, read_sweeps
 from triage.sweep.compare import before, compare, since
-from triage.sweep.continuing import unfinished
+from triage.sweep.continuing import digest, unfinished
 from triage.sweep.results import result_of
 
 
@@ -77,6 +87,7 @@ class Conductor:
         self._deliver = deliver
         self._cwd = cwd
         self._log: SweepLog | None = None
+        self._failing: str | None = None
         self._marks: dict[str, tuple[str, ...]] = {}
         self._collected: frozenset[str] = frozenset()
         self._earlier: tuple[Sweep, ...] = ()
@@ -88,12 +99,17 @@ class Conductor:
             case TargetsChosen():
                 self._begin(event)
             case ExperimentStarted():
+                self._failing = None
                 self._experiments.append((event.target, event.experiment))
                 if log := self._log:
                     self._try(lambda: log.begin(event.target, event.experiment))
+            case TrialFinished(trial) if (
+                trial.arm == BASELINE and trial.is_failure and trial.stage is not Stage.CONTROL
+            ):
+                self._failing = trial.command
             case ExperimentFinished():
                 report = event.report
-                self._keep(result_of(report, event.unfit, self._marks.get(report.target, ())), report)
+                self._keep(result_of(report, event.unfit, self._marks.get(report.target, ()), self._failing), report)
         self.sink(event)
 
     def deliver(self, report: Report) -> None:
@@ -157,7 +173,7 @@ class Conductor:
                 platform=platform.platform(terse=True),
             ),
             errors=tuple(dict.fromkeys(project.collection.uncollected)),
-            surface=event.surface,
+            surface=digest(event.surface),
         )
         self._try(lambda: self._open(state, start))
         if not self.options.fresh:

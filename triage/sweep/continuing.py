@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
 from triage.errors import TriageError
-from triage.model.surface import differences
+from triage.model.encoding import encode
+from triage.model.surface import Surface
 from triage.model.sweep import Result, Start, Sweep
 from triage.model.verdict import Report
 from triage.store.history import History
@@ -14,6 +16,11 @@ from triage.store.sweeps import is_running
 
 OLDEST = 24 * 3600.0
 """Seconds since the interrupted sweep began: later ones are to look again, not to repeat what was known."""
+
+
+def digest(surface: Surface) -> str:
+    """Return a text that two equal surfaces share; the whole of one may be megabytes."""
+    return hashlib.sha256(encode(surface)).hexdigest()
 
 
 def unfinished(state: Path, start: Start, earlier: Sequence[Sweep]) -> list[tuple[Result, Report]]:
@@ -39,7 +46,5 @@ def unfinished(state: Path, start: Start, earlier: Sequence[Sweep]) -> list[tupl
 
 
 def _same(then: Start, now: Start) -> bool:
-    if then.surface is None or now.surface is None or differences(then.surface, now.surface):
-        return False
-    asked = (then.selection, then.budget_seconds) == (now.selection, now.budget_seconds)
+    asked = (then.selection, then.budget_seconds, then.surface) == (now.selection, now.budget_seconds, now.surface)
     return asked and 0 <= now.started - then.started < OLDEST

@@ -11,7 +11,9 @@ BASELINE = "baseline"
 FORKED = "baseline (forked)"
 
 
-def result_of(report: Report, unfit: str | None, marks: tuple[str, ...]) -> Result:
+def result_of(
+    report: Report, unfit: str | None, marks: tuple[str, ...] = (), failing_command: str | None = None
+) -> Result:
     """Return the result of an experiment; `unfit` says why its target could not be tried, None if it could."""
     known = Result(
         target=report.target, marks=marks, experiment=report.experiment or None, interrupted=report.interrupted
@@ -34,6 +36,7 @@ def result_of(report: Report, unfit: str | None, marks: tuple[str, ...]) -> Resu
         trigger=report.trigger,
         rate=rates.get(BASELINE),
         forked=rates.get(FORKED),
+        failing_command=failing_command,
     )
 
 
