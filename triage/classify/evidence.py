@@ -41,9 +41,13 @@ def contradiction(claim: Claim, trials: Sequence[Trial]) -> str | None:
 
 
 def confirmed_failures(arm: Arm, trials: Sequence[Trial]) -> ArmCount | None:
-    """Count any failure among the probed confirm trials of an arm; None without such a trial."""
+    """Count the probed confirm trials of an arm that failed as a run without the probe fails: also by another test's failure.
+
+    None without such a trial.
+    """
     chosen = [trial for trial in trials if trial.stage is Stage.CONFIRM and trial.arm == arm and trial.is_evidence]
-    return ArmCount(arm, sum(trial.is_failure for trial in chosen), len(chosen)) if chosen else None
+    failed = sum(trial.is_failure or bool(arm.with_others and trial.exit_status) for trial in chosen)
+    return ArmCount(arm, failed, len(chosen)) if chosen else None
 
 
 def standing(claims: Iterable[Claim], trials: Sequence[Trial]) -> tuple[Claim, ...]:

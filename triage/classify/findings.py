@@ -28,6 +28,7 @@ from triage.classify.ranking import hypotheses
 from triage.classify.roles import Roles
 from triage.classify.stable import hiding, stable_fail, stable_pass
 from triage.classify.wording import bound, contrast, counted, happening, interval, level_of, of, sentence
+from triage.classify.workers import collection_evidence, hidden_by_xdist, left_open, replays
 from triage.model.arm import BASELINE
 from triage.model.claim import ArmCount, Claim, SignatureStudy, Study
 from triage.model.outcome import GRAVITY, Outcome
@@ -94,7 +95,7 @@ def classify(
                 findings.append(_finding(case, known, study, counted_trials, proposal or _undetermined(case)))
         findings.sort(key=lambda finding: VERDICT_GRAVITY.index(finding.verdict))
     findings += [only_forked(one, failures, known, study) for one, failures, known in forked]
-    findings[0] = replace(findings[0], evidence=(*findings[0].evidence, *artefacts))
+    findings[0] = replace(findings[0], evidence=(*findings[0].evidence, *artefacts, *collection_evidence(study)))
     flaky = flakiness(everything)
     return tuple(_with(finding, left_out, flaky) for finding in findings)
 
@@ -191,6 +192,7 @@ def _evidence(
         plain = plain_evidence(claim)
         if plain:
             found.append(plain)
+    found += hidden_by_xdist(case.signature, study) + replays(case, _probed(trials))
     found += forked_evidence(case.signature, known.arms, study)
     share = f"{len(case.failures)} of {counted(len(_probed(trials)), 'fresh process')} failed so, over all arms"
     found.append(Evidence(kind="rate", statement=share))
@@ -250,6 +252,7 @@ def _not_established(
     ]
     if known.note:
         said.append(known.note)
+    said += left_open(case)
     if case.outcome is not Outcome.CRASHED and case.facts.concurrent and not _varied(study, "schedule"):
         said.append("which switch between threads or tasks it takes: they ran as they happened to, no delay was put in")
     said += not_varied(study)

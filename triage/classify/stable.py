@@ -10,6 +10,7 @@ from triage.classify.case import Case, Facts
 from triage.classify.cause import Proposal
 from triage.classify.evidence import not_varied, rates, tried
 from triage.classify.wording import bound, counted, happening, of, percent
+from triage.classify.workers import hidden_by_xdist
 from triage.model.arm import BASELINE, Depth
 from triage.model.claim import ArmCount, Study
 from triage.model.outcome import Outcome
@@ -87,6 +88,7 @@ def stable_fail(
     if ways > 1:
         statement = f"no trial passed; this is one of {ways} ways to fail, seen in {of(count)} trials"
         evidence.insert(0, Evidence(kind="rate", statement=statement))
+    evidence += hidden_by_xdist(signature, study)
     if proposal is not None:
         evidence = [*proposal.evidence, *evidence]
     if signature.file:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from triage.model.arm import Arm
 from triage.model.claim import ArmCount, Claim
@@ -77,13 +77,30 @@ def at_level(factor: str, value: str) -> str:
     """Return a phrase such as `on Python 3.13` or `after tests/test_a.py::test_b`."""
     if value == UNPINNED:
         return f"with {factor} {UNPINNED}"
-    if factor == "order":
-        if value == "isolated":
-            return "alone"
-        return value if value.startswith("after ") else f"in the order `{value}`"
-    if factor == "repeat":
-        return "at its first execution" if value == "1" else f"at execution {value} in one process"
+    if factor in SPOKEN:
+        return SPOKEN[factor](value)
     return PHRASES.get(factor, f"with {factor} {{}}").format(value)
+
+
+def _order(value: str) -> str:
+    if value == HOMES["order"]:
+        return "alone"
+    return value if value.startswith("after ") else f"in the order `{value}`"
+
+
+def _repeat(value: str) -> str:
+    return "at its first execution" if value == HOMES["repeat"] else f"at execution {value} in one process"
+
+
+def _workers(value: str) -> str:
+    if value == HOMES["workers"]:
+        return "alone in one process without xdist"
+    count, _, mode = value.partition(" ")
+    return f"on {count} xdist worker{'' if count == '1' else 's'} (`--dist {mode}`)"
+
+
+SPOKEN: dict[str, Callable[[str], str]] = {"order": _order, "repeat": _repeat, "workers": _workers}
+"""Factors whose levels take more than a phrase with a gap."""
 
 
 def contrast(claim: Claim, trials: Iterable[Trial]) -> str:

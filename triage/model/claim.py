@@ -90,3 +90,7 @@ class Study(Struct, frozen=True, kw_only=True):
     """Random generators that the target seeds at import, with another state in each process."""
     baseline: ArmCount | None = None
     """Any failure of the user's own command; None if it had no trial."""
+    split: str | None = None
+    """How the user's own command splits tests over workers, as a level of `workers`; None if it does not."""
+    unsteady: tuple[str, ...] = ()
+    """Which tests of the scope are collected differently in each process, a sentence each."""

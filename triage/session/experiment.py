@@ -310,7 +310,6 @@ class Experiment:
 
     def _facts(self, seen: Iterable[Seen]) -> Facts:
         of_target = [facts for facts in seen if facts.id == self.target.id]
-
         return Facts(
             threads=max((facts.threads for facts in of_target), default=0),
             processes=max((facts.processes for facts in of_target), default=0),
@@ -351,6 +350,8 @@ class Experiment:
             baseline=next((count for count in totals if count.arm == BASELINE), None),
             unforkable=self.forking.reason if self.forking else None,
             seeded_apart=self.forking.seeded_apart if self.forking else (),
+            split=next((level.value for level in self.project.starts if level.factor == "workers"), None),
+            unsteady=tuple(one.statement for one in self.project.unsteady),
         )
 
     def report(self, unfit: UnfitError | None = None, *, interrupted: bool = False) -> Report:

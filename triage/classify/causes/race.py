@@ -41,13 +41,18 @@ MISSING = (
     "read-modify-write: a value that stays wrong was lost by the product"
 )
 
+BESIDE = (
+    "make the product's calls of this test from two processes at once, each with files, ports and names of its own: what still "
+    "fails is the product's, what stops was shared by the tests"
+)
+
 
 def suspect(case: Case) -> Iterator[Suspicion]:
     """Where things run side by side; never for a crash or a hang, which have causes of their own."""
     if case.outcome in {Outcome.CRASHED, Outcome.HUNG}:
         return
     if case.factor in {"schedule", "workers", "cpu_load", "cores"}:
-        yield Suspicion(Verdict.REAL_BUG, TRIGGER, MISSING)
+        yield Suspicion(Verdict.REAL_BUG, TRIGGER, BESIDE if case.factor == "workers" else MISSING)
     elif case.factor == "python" and case.facts.concurrent:
         yield Suspicion(Verdict.REAL_BUG, TRIGGER - 5, MISSING)
     elif case.factor is None and case.facts.concurrent:
