@@ -24,7 +24,7 @@ from triage.runner.outcome import Judgement, judge
 from triage.runner.process import ProcessEnd, run_supervised
 from triage.runner.scratch import Scratch, end_strays, remove, scratch_folder, sweep
 from triage.runner.wire import VERSION, Wire, WireError, read_wire
-from triage.runner.workers import Recorded, judge_workers, numbered
+from triage.runner.workers import Recorded, judge_workers, numbered, ungrouped
 from triage.targets.configuration import CONFIG_FILES
 
 FIELD_LIMIT = 20_000
@@ -49,6 +49,8 @@ class Request(Struct, frozen=True, kw_only=True):
     probed: bool = True
     collect: bool = False
     facts: bool = False
+    reach: bool = False
+    """Record what reaches beyond this process, as `facts` does, and nothing else."""
     repeat: int = 1
     """How often the target executes in the process if every execution passes."""
     memory: int | None = None
@@ -195,6 +197,7 @@ def plan(
         "cache": str(scratch.cache),
         "collect": request.collect,
         "facts": request.facts,
+        "reach": request.reach,
         "text_limit": FIELD_LIMIT,
         **({"serve": dict(serve)} if serve else {}),
     }
@@ -218,7 +221,8 @@ def interpret(
     else:
         try:
             wire = read_wire(recorded)
-            workers = read_workers(scratch, wire) if scratch is not None else ()
+            grouped = "loadgroup" in request.invocation.options
+            workers = read_workers(scratch, wire, grouped=grouped) if scratch is not None else ()
         except WireError as error:
             return None, Judgement(outcome=Outcome.BROKEN, reason=str(error))
         if workers and end.error is None:
@@ -233,12 +237,16 @@ def read_crash(path: Path) -> str:
     return read_end(path, CRASH_BYTES).decode("utf-8", "replace")
 
 
-def read_workers(scratch: Scratch, controller: Wire) -> tuple[Recorded, ...]:
-    """Read what each worker of xdist left, in their order; those that never loaded the probe have left nothing."""
+def read_workers(scratch: Scratch, controller: Wire, *, grouped: bool = False) -> tuple[Recorded, ...]:
+    """Read what each worker of xdist left, in their order; those that never loaded the probe have left nothing.
+
+    `grouped` says that xdist has put the tests' groups into their node ids.
+    """
     ends = {end.id: end for end in controller.workers}
     found = []
     for path in sorted(scratch.folder.glob(f"{scratch.wire.name}.*"), key=numbered):
         wire = read_wire(read_all(path))
+        wire = ungrouped(wire) if grouped else wire
         if wire.hello is not None and wire.hello.worker is not None:
             crash = read_crash(scratch.crash.with_suffix(path.suffix))
             found.append(Recorded(id=wire.hello.worker, wire=wire, crash=crash, end=ends.get(wire.hello.worker)))

@@ -22,6 +22,7 @@ from triage.runner.process import ProcessEnd
 from triage.runner.wire import Start, Wire, WorkerEnd
 
 DIGITS = re.compile(r"(\d+)")
+GROUP = re.compile(r"@[^\]@]*$")
 NAMED = 3
 """Workers that a reason names."""
 
@@ -54,6 +55,11 @@ class Recorded(Struct, frozen=True, kw_only=True):
 def numbered(path: Path) -> list[object]:
     """Return a key that puts `gw2` before `gw10`."""
     return [int(part) if part.isdigit() else part for part in DIGITS.split(path.name)]
+
+
+def ungrouped(wire: Wire) -> Wire:
+    """Return a record without the `@group` that xdist adds to node ids under `--dist loadgroup`."""
+    return replace(wire, tests=tuple(replace(event, id=GROUP.sub("", event.id)) for event in wire.tests))
 
 
 def kept(workers: Sequence[Recorded]) -> tuple[Worker, ...]:

@@ -47,7 +47,7 @@ def starts_of(configured: Configured) -> tuple[Level, ...]:
 
 def _settings(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """Yield xdist's options by their long names, in their order; the last one of a name counts."""
-    for word, following in zip(words, (*words[1:], ""), strict=True):
+    for word, following in zip(words, (*words, "")[1:], strict=True):
         name, equals, value = word.partition("=")
         if name in TAKES_VALUE:
             yield name, value if equals else following
