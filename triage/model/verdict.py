@@ -117,12 +117,23 @@ class Finding(Struct, frozen=True, kw_only=True):
     next: str = ""
 
 
+class UsedInterpreter(Struct, frozen=True, kw_only=True):
+    """An interpreter that took part."""
+
+    version: str
+    origin: str
+    """How it was found: `.venv`, `--python 3.13`, ...; with `provisioned` where the environment was made by `triage`."""
+    pytest: str | None
+
+
 class Environment(Struct, frozen=True, kw_only=True):
     """In what the trials ran."""
 
     python: tuple[str, ...]
     pytest: str | None
     platform: str
+    interpreters: tuple[UsedInterpreter, ...] = ()
+    """As `python`, with where each comes from."""
 
 
 class Report(Finding, frozen=True, kw_only=True):

@@ -169,9 +169,13 @@ def trigger(finding: Finding) -> str:
 
 
 def environment(report: Report) -> str:
-    """Return one line: interpreters, pytest, platform."""
-    python = ", ".join(report.environment.python) or "unknown"
-    return f"Python {python}; pytest {report.environment.pytest or 'unknown'}; {report.environment.platform}"
+    """Return one line: interpreters with where each comes from, pytest, platform."""
+    used = report.environment
+    known = [f"{one.version} ({one.origin})" for one in used.interpreters] or used.python
+    versions = (
+        ", ".join(dict.fromkeys(one.pytest for one in used.interpreters if one.pytest)) or used.pytest or "unknown"
+    )
+    return f"Python {', '.join(known) or 'unknown'}; pytest {versions}; {used.platform}"
 
 
 def extent(report: Report) -> str:

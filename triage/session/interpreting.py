@@ -60,7 +60,7 @@ class Readier:
         problems: list[UnrunnableError] = []
         chosen: list[Interpreter] = []
         own = find_own(self.root, self.environ, specs, needs)
-        for found, is_own in ((own, True), *((found, False) for found in self._named(specs, needs))):
+        for found, is_own in ((own, True), *((found, False) for found in self._named(specs, needs, own))):
             try:
                 chosen.append(self._interpreter(found, fallback=is_own))
             except UnrunnableError as error:
@@ -71,9 +71,11 @@ class Readier:
             self.sink(Noted(f"left out: {problem.message}" + (f" ({problem.hint})" if problem.hint else "")))
         return Readied(interpreters=distinct(chosen, self.environ), seconds=self.seconds)
 
-    def _named(self, specs: Sequence[str], needs: Needs | None) -> list[Found]:
+    def _named(self, specs: Sequence[str], needs: Needs | None, own: Found) -> list[Found]:
         found: list[Found] = []
         for spec in specs:
+            if own.origin == f"--python {spec}":
+                continue
             if spec != ALL:
                 found.append(find(spec, self.root, self.environ, needs))
                 continue

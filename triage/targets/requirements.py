@@ -258,7 +258,7 @@ def _tox(root: Path, pyproject: dict[str, Any], setup_cfg: configparser.ConfigPa
         else:
             wanted.append(name)
     if lines or files or wanted:
-        yield Source(label="tox", requirements=tuple(lines), files=tuple(files), extras=tuple(wanted))
+        yield Source(label="tox's deps", requirements=tuple(lines), files=tuple(files), extras=tuple(wanted))
 
 
 def _is_requirement(line: str) -> bool:
