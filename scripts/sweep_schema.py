@@ -97,6 +97,12 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "python": "Versions of the interpreters that were used.",
         "pytest": "Version of pytest; null if it is not known.",
         "platform": "Operating system and machine.",
+        "interpreters": "The interpreters again, with where each comes from.",
+    },
+    "UsedInterpreter": {
+        "version": "Its version.",
+        "origin": "How it was found; with `provisioned` where `triage` made an environment with it.",
+        "pytest": "Version of pytest in it; null if it is not known.",
     },
 }
 
