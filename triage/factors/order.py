@@ -40,10 +40,12 @@ class Order(Factor):
         return self.level("isolated")
 
     def levels(self) -> tuple[Level, ...]:
-        """The orders that users meet: pytest's own and its reverse, within the file and the whole scope."""
+        """What the user's command names; then the orders that users meet: pytest's own and its reverse, file and whole scope."""
+        given = (self.level(start.value, self._until_target(start.ids)) for start in self.starts)
         before, after = self._split()
         own_file = tuple(id_ for id_ in before if self._file(id_) == self.context.target.file)
         found = (
+            *given,
             self.level("scope", before),
             self.level("reversed", tuple(reversed(after))),
             self.level("file", own_file if own_file != before else ()),
@@ -114,6 +116,11 @@ class Order(Factor):
         path = write_order(self.context.project.root, self.context.orders, f"{digest}.json", ids)
         files = tuple(dict.fromkeys(id_.split("::", 1)[0] for id_ in ids))
         return replace(invocation, node_ids=files, levels=(*invocation.levels, f"order={path}"))
+
+    def _until_target(self, ids: tuple[str, ...]) -> tuple[str, ...]:
+        """Return what comes before the target; nothing if it is not among them."""
+        target = self.context.target.id
+        return ids[: ids.index(target)] if target in ids else ()
 
     def _others(self) -> tuple[str, ...]:
         return tuple(item.id for item in self.context.project.scope if item.id != self.context.target.id)

@@ -320,7 +320,7 @@ class ForkServer(Closing):
 
 def collecting(invocation: Invocation, limit: float) -> Request:
     """Return what the environment of a server is made from."""
-    return Request(invocation=invocation, target=None, arm=BASELINE, stage=Stage.CONTROL, limit=limit)
+    return Request(invocation=invocation, target=None, arm=BASELINE, stage=Stage.CONTROL, limit=limit, reach=True)
 
 
 def hypothesis_seed(invocation: Invocation) -> int | str | None:

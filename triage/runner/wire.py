@@ -132,6 +132,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     connects: tuple[str, ...] = ()
     binds: tuple[str, ...] = ()
     lookups: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    """Programs that were started with the name of another machine, each with that name."""
 
 
 class InternalProblem(Struct, frozen=True, kw_only=True):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 import random
 import time
-from collections.abc import Iterable
 
 from msgspec.structs import replace
 
@@ -22,24 +21,27 @@ from triage.model.events import EventSink, ExperimentFinished, TrialFinished, Tr
 from triage.model.invocation import Invocation, relative_to
 from triage.model.observation import ANY, Observation
 from triage.model.observation import Request as Wanted
-from triage.model.outcome import GRAVITY, NO_EVIDENCE, Outcome
+from triage.model.outcome import GRAVITY, Outcome
 from triage.model.project import Item
 from triage.model.signature import Signature, signature_of
 from triage.model.surface import Surface
 from triage.model.trial import Stage, Trial
-from triage.model.verdict import Environment, Report
+from triage.model.verdict import Environment, Report, UsedInterpreter
 from triage.runner.cold import ColdRunner, Request
 from triage.runner.forks import UnforkableError
-from triage.runner.wire import Facts as Seen
+from triage.runner.wire import Wire
 from triage.session.forking import Forking
 from triage.session.limits import Limits
 from triage.session.options import RunOptions
 from triage.session.prepare import Prepared
+from triage.session.reaching import facts_of, refusal
 from triage.session.record import Record
-from triage.session.resume import Kept, told
+from triage.session.resume import Kept, added_to
+from triage.session.sequence import in_order
+from triage.session.starts import TRIALS as STARTING_TRIALS
+from triage.session.starts import arm_of_starts, evidence
 from triage.session.summary import headed, merged, unfit_finding
 from triage.store.history import History
-from triage.targets.side_effects import reach
 
 ORDERS = "orders"
 """Below the folder that `triage` owns."""
@@ -97,6 +99,7 @@ class Experiment:
         self.trials: list[Trial] = list(kept.trials) if kept else []
         self._last = max((trial.number for trial in self.trials), default=0)
         self.signatures: dict[str, Signature] = {}
+        self.starting: Arm | None = None
         self.limits = Limits()
         self.facts = Facts()
         self.planner: Planner | None = None
@@ -120,8 +123,10 @@ class Experiment:
             self.unforkable,
             max((trial.cluster or 0 for trial in self.trials), default=0),
         )
+        chosen = self._factors(scout)
+        self._try_starts(chosen)
         planner = self.planner = Planner(
-            self._factors(scout),
+            chosen,
             PlanLimits(self.options.budget, self.options.trials),
             random.Random(self.seed),
             self.clock,
@@ -167,13 +172,23 @@ class Experiment:
         if trial.outcome in {Outcome.SKIPPED, Outcome.NOT_COLLECTED}:
             why = "it is skipped" if trial.outcome is Outcome.SKIPPED else "pytest does not run it"
             raise UnfitError(f"{why}: {trial.reason or 'no reason given'}", "make it run here, then try again")
-        beyond = reach(self.facts.connects, self.facts.lookups, (platform.node(),))
-        if beyond and not self.options.allow_side_effects:
-            raise UnfitError(
-                f"{beyond.statement}; it was run once and not again",
-                "add --allow-side-effects if that may happen hundreds of times",
-            )
         return trial
+
+    def _try_starts(self, chosen: list[Factor]) -> None:
+        """Try what the user's own command names, as it is, before anything else."""
+        arm = self.starting = arm_of_starts(chosen)
+        most = STARTING_TRIALS if self.options.trials is None else min(STARTING_TRIALS, self.options.trials // 4)
+        began = self.clock()
+        while arm and most > 0 and self.clock() - began < FIRST_SHARE * self.options.budget:
+            most -= 1
+            trial = self._trial(Wanted(arm, Stage.SCOUT), f"trying {arm.levels[0].value}")
+            if trial.outcome in {Outcome.BROKEN, Outcome.HUNG}:
+                return
+
+    def _refuse(self, wire: Wire | None) -> None:
+        """Stop if anything that ran reaches beyond this machine and that was not allowed."""
+        if wire and not self.options.allow_side_effects and (refused := refusal(wire.facts, self.target.id)):
+            raise UnfitError(*refused)
 
     def _factors(self, scout: Trial) -> list[Factor]:
         context = Context(
@@ -218,6 +233,7 @@ class Experiment:
             limit=min(self.limits.of(arm), affordable),
             probed=wanted.stage is not Stage.PLAIN,
             facts=facts,
+            reach=arm.with_others,
             repeat=int(repeat.value) if repeat else 1,
         )
 
@@ -237,7 +253,7 @@ class Experiment:
             finished, start = forking.run(self._request(wanted, affordable), wanted.generation)
         except UnforkableError:
             return Observation(evidence=False, refused=True, seconds=self.clock() - began)
-        trial = self._checked(self._numbered(finished.trial))
+        trial = in_order(self._numbered(finished.trial), self.target.id)
         if finished.end.limit_hit and affordable < natural:
             trial = replace(
                 trial,
@@ -252,6 +268,7 @@ class Experiment:
             self._shown = self.clock()
             self.sink(TrialStarted(wanted.arm, wanted.stage, doing))
             self.sink(TrialFinished(trial, self._totals(), self.clock(), self._last))
+        self._refuse(finished.wire)
         seen = self._observe(trial)
         return replace(seen, seconds=self.clock() - began, start_seconds=start, cluster=trial.cluster)
 
@@ -266,31 +283,19 @@ class Experiment:
             reason = f"it took longer than the {affordable:.0f} s that the budget allows for it"
             trial = replace(trial, outcome=Outcome.BROKEN, reason=reason, failure=None)
         elif wanted.stage is not Stage.PLAIN:
-            trial = self._checked(trial)
+            trial = in_order(trial, self.target.id)
         if facts and finished.wire:
-            self.facts = self._facts(finished.wire.facts)
+            self.facts = facts_of(finished.wire.facts, self.target, self.project)
         self.trials.append(trial)
         self.limits.learn(trial)
         self.record.add(trial)
         self.sink(TrialFinished(trial, self._totals(), self.clock(), self._last))
+        self._refuse(finished.wire)
         return trial
 
     def _numbered(self, trial: Trial) -> Trial:
         self._last += 1
         return replace(trial, number=self._last)
-
-    def _checked(self, trial: Trial) -> Trial:
-        """Make a trial broken if other tests ran before the target than its order says: what ran is what is recorded."""
-        order = trial.arm.level("order")
-        if order is None or trial.outcome in NO_EVIDENCE or self.target.id not in trial.sequence:
-            return trial
-        before = trial.sequence[: trial.sequence.index(self.target.id)]
-        if before == order.ids:
-            return trial
-        reason = (
-            f"pytest ran {len(before)} tests before the target in another order than the {len(order.ids)} asked for"
-        )
-        return replace(trial, outcome=Outcome.BROKEN, reason=reason, failure=None)
 
     def _observe(self, trial: Trial) -> Observation:
         key: str | None = None
@@ -307,22 +312,6 @@ class Experiment:
 
     def _gravity(self, key: str) -> int:
         return GRAVITY.get(self.signatures[key].outcome, 0)
-
-    def _facts(self, seen: Iterable[Seen]) -> Facts:
-        of_target = [facts for facts in seen if facts.id == self.target.id]
-        return Facts(
-            threads=max((facts.threads for facts in of_target), default=0),
-            processes=max((facts.processes for facts in of_target), default=0),
-            forks=max((facts.forks for facts in of_target), default=0),
-            sleeps=max((facts.sleeps for facts in of_target), default=0),
-            connects=tuple(dict.fromkeys(value for facts in of_target for value in facts.connects)),
-            binds=tuple(dict.fromkeys(value for facts in of_target for value in facts.binds)),
-            lookups=tuple(dict.fromkeys(value for facts in of_target for value in facts.lookups)),
-            marks=self.target.marks,
-            asynchronous=bool({"asyncio", "anyio", "trio"} & set(self.target.marks)),
-            collected=tuple(dict.fromkeys(item.file for item in (*self.project.scope, self.target))),
-            reruns=next((t.what for t in self.project.takeovers if "rerun" in t.why), None),
-        )
 
     # -- reporting ------------------------------------------------------------------------------------------------
 
@@ -369,7 +358,7 @@ class Experiment:
             )
         )
         report = headed(
-            told(findings, self.kept),
+            added_to(findings, self.kept, evidence(self.starting, self.trials)),
             experiment=self.id,
             target=self.target.id,
             environment=self._environment(),
@@ -390,6 +379,10 @@ class Experiment:
             python=tuple(interpreter.version for interpreter in self.project.interpreters),
             pytest=own.pytest,
             platform=platform.platform(terse=True),
+            interpreters=tuple(
+                UsedInterpreter(version=one.version, origin=one.origin, pytest=one.pytest)
+                for one in self.project.interpreters
+            ),
         )
 
     def _totals(self) -> tuple[ArmCount, ...]:

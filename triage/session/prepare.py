@@ -21,7 +21,7 @@ from triage.session.interpreting import Readier
 from triage.session.options import RunOptions
 from triage.session.selection import arguments_of, despite, selected
 from triage.session.steadiness import Collect, Stopwatch, explained, look
-from triage.targets import nodeids
+from triage.targets import ci, nodeids
 from triage.targets.assembly import assemble, targets
 from triage.targets.configuration import configured
 from triage.targets.environment import Inherited, inherited
@@ -86,6 +86,8 @@ def prepare(options: RunOptions, cwd: Path, environ: Mapping[str, str], sink: Ev
         changing = None
         if environment.hash_seed is None:  # else all runs of the user's have the same
             changing = look(scope or collection.items, collector.seeded(taken), watch.seconds, options.budget)
+        seeds = ci.seeded(collection.plugins, settings)
+        ordered = ci.starts(seeds, taken, lambda other: collector.collect(scope_arguments or (), other))
     except BaseException:
         runner.close()
         raise
@@ -99,7 +101,7 @@ def prepare(options: RunOptions, cwd: Path, environ: Mapping[str, str], sink: Ev
         taken=taken,
         notes=environment.takeovers,
     )
-    starts = (*project.starts, *starts_of(settings))
+    starts = (*project.starts, *ordered, *starts_of(settings))
     project = replace(project, scope_arguments=scope_arguments, unsteady=changing or (), starts=starts)
     prepared = Prepared(project=project, targets=chosen, environment=environment, installing=readied.seconds)
     return prepared, runner

@@ -28,7 +28,7 @@ from triage.model.verdict import Report, Reproduction
 from triage.runner.cold import ColdRunner, Finished, Request
 from triage.session.limits import Limits
 from triage.session.past import history_of
-from triage.session.reaching import refuse
+from triage.session.reaching import refusal
 from triage.stats.exact import detectable_difference, fisher_two_sided
 from triage.stats.intervals import clopper_pearson
 from triage.targets import surface
@@ -248,9 +248,10 @@ def _run(
     try:
         for number in range(1, times + 1):
             sink(TrialStarted(subject.arm, Stage.CONFIRM, f"{subject.what}, {number} of {times}"))
-            finished = _one(subject, report.target, runner, limits, facts=number == 1)
-            if number == 1 and finished.wire and not options.allow_side_effects:
-                refuse(finished.wire.facts, report.target)
+            finished = _one(subject, report.target, runner, limits)
+            wire = finished.wire if not options.allow_side_effects else None
+            if wire and (refused := refusal(wire.facts, report.target)):
+                raise UnrunnableError(*refused)
             done.append(replace(finished.trial, number=number))
             limits.learn(finished.trial)
             if [trial.outcome for trial in done[-MOST_BROKEN:]] == [Outcome.BROKEN] * MOST_BROKEN:
@@ -263,7 +264,7 @@ def _run(
     return counted(subject, report, runner.base, done, changed, times, interrupted=interrupted)
 
 
-def _one(subject: Subject, target: str, runner: ColdRunner, limits: Limits, *, facts: bool) -> Finished:
+def _one(subject: Subject, target: str, runner: ColdRunner, limits: Limits) -> Finished:
     repeat = subject.arm.level("repeat")
     return runner.run(
         Request(
@@ -272,7 +273,7 @@ def _one(subject: Subject, target: str, runner: ColdRunner, limits: Limits, *, f
             arm=subject.arm,
             stage=Stage.CONFIRM,
             limit=limits.of(subject.arm),
-            facts=facts,
+            reach=True,
             repeat=int(repeat.value) if repeat else 1,
         )
     )

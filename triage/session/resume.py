@@ -111,11 +111,10 @@ def spent(trials: Sequence[Trial]) -> float:
     return total
 
 
-def told(findings: Sequence[Finding], kept: Kept | None) -> tuple[Finding, ...]:
-    """Return findings that say what they were continued from."""
-    if kept is None:
-        return tuple(findings)
-    return tuple(replace(finding, evidence=(*finding.evidence, kept.evidence)) for finding in findings)
+def added_to(findings: Sequence[Finding], kept: Kept | None, more: tuple[Evidence, ...] = ()) -> tuple[Finding, ...]:
+    """Return findings that say what they were continued from, and whatever else the session has to say."""
+    more = (*more, *((kept.evidence,) if kept else ()))
+    return tuple(replace(finding, evidence=(*finding.evidence, *more)) for finding in findings)
 
 
 def _changed(before: Surface | None, now: Surface) -> str:

@@ -15,6 +15,8 @@ class Reach(Struct, frozen=True, kw_only=True):
 
     addresses: tuple[str, ...]
     names: tuple[str, ...]
+    commands: tuple[str, ...] = ()
+    """Program and place, such as `curl https://example.com`."""
 
     @property
     def statement(self) -> str:
@@ -24,10 +26,14 @@ class Reach(Struct, frozen=True, kw_only=True):
             parts.append(f"connects to {_listed(self.addresses)}")
         if self.names:
             parts.append(f"looks up {_listed(self.names)}")
-        return f"the test reaches beyond this machine: it {' and '.join(parts)}"
+        if self.commands:
+            parts.append(f"starts {_listed(self.commands)}")
+        return f"reaches beyond this machine: it {' and '.join(parts)}"
 
 
-def reach(connects: Iterable[str], lookups: Iterable[str], own_names: Iterable[str] = ()) -> Reach | None:
+def reach(
+    connects: Iterable[str], lookups: Iterable[str], own_names: Iterable[str] = (), commands: Iterable[str] = ()
+) -> Reach | None:
     """Return what lies beyond loopback among `connects` (addresses with or without a port) and `lookups` (host names).
 
     Loopback and unspecified addresses of IPv4 and IPv6, Unix sockets, `localhost` and this machine's `own_names` stay
@@ -36,7 +42,14 @@ def reach(connects: Iterable[str], lookups: Iterable[str], own_names: Iterable[s
     own = _LOCAL_NAMES | {_plain(name) for name in own_names}
     addresses = tuple(dict.fromkeys(address for address in connects if not _stays(address, own)))
     names = tuple(dict.fromkeys(name for name in lookups if not _stays(name, own)))
-    return Reach(addresses=addresses, names=names) if addresses or names else None
+    far = tuple(dict.fromkeys(one for one in commands if not _stays(_place(one), own)))
+    return Reach(addresses=addresses, names=names, commands=far) if addresses or names or far else None
+
+
+def _place(command: str) -> str:
+    """Return the machine that a command names: `example.com` of `curl https://example.com`."""
+    place = command.rpartition(" ")[2]
+    return place.partition("://")[2] or place
 
 
 def _stays(address: str, own: frozenset[str]) -> bool:

@@ -58,9 +58,16 @@ def test_the_machine_is_no_stranger_to_itself() -> None:
 def test_the_statement_names_what_was_reached() -> None:
     found = reach(["10.0.0.1:5432", "10.0.0.1:5432"], ["db.internal"])
     assert found is not None
-    assert found.statement == (
-        "the test reaches beyond this machine: it connects to `10.0.0.1:5432` and looks up `db.internal`"
-    )
+    assert found.statement == ("reaches beyond this machine: it connects to `10.0.0.1:5432` and looks up `db.internal`")
     many = reach([f"10.0.0.{number}" for number in range(5)], [])
     assert many is not None
     assert many.statement.endswith("it connects to `10.0.0.0`, `10.0.0.1`, `10.0.0.2` and 2 more")
+
+
+def test_a_command_with_the_name_of_another_machine_reaches_out() -> None:
+    local = ["curl http://localhost:8000", "psql postgres://127.0.0.1", "git http://[::1]"]
+    assert reach([], [], commands=local) is None
+    found = reach([], [], commands=[*local, "curl https://example.com", "ssh build-7"], own_names=["build-7"])
+    assert found is not None
+    assert found.commands == ("curl https://example.com",)
+    assert found.statement.endswith("it starts `curl https://example.com`")

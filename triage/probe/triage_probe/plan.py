@@ -30,6 +30,7 @@ class Plan:
         self.cache: str | None = content.get("cache")
         self.collect: bool = bool(content.get("collect"))
         self.facts: bool = bool(content.get("facts"))
+        self.reach: bool = bool(content.get("reach"))
         self.text_limit: int = int(content.get("text_limit") or 20_000)
         self.serve: dict[str, str] | None = content.get("serve")
         self.path = ""

@@ -44,8 +44,8 @@ class Recorder:
             if plan.crash:
                 self._crash = CrashFile(plan.crash)
         with self._guard:
-            if plan.facts:
-                self._facts = Facts()
+            if plan.facts or plan.reach:
+                self._facts = Facts(self._reaches, counting=plan.facts)
         with self._guard:
             if plan.cache:
                 caches.move_hypothesis(plan.cache, lambda error: self._wire.internal_error("hypothesis", error))
@@ -67,6 +67,11 @@ class Recorder:
             "pytest": pytest.__version__,
             "free_threaded": "t" in getattr(sys, "abiflags", ""),
         }
+
+    def _reaches(self, kind: str, text: str) -> None:
+        """Record at once what reaches out, for the test that runs; an empty id where none does (imports, fixtures at the end)."""
+        current = self._current if self._active else ""
+        self._wire.tell("facts", f'"id":{quote(clean(current))},{quote(kind)}:[{quote(clean(text))}]')
 
     # -- forked trials ---------------------------------------------------------------------------------------------
 
@@ -190,7 +195,7 @@ class Recorder:
         outcome = yield
         try:
             if outcome.excinfo is None:
-                if self._facts is not None:
+                if self._facts is not None and self._plan.facts:
                     self._wire.emit("facts", id=clean(item.nodeid), **self._facts.take())
                 self.finish(item.nodeid)
             self._active.pop(item.nodeid, None)

@@ -120,8 +120,11 @@ class Wire:
 
     def write(self, event: str, keys: str) -> None:
         """Write one event whose keys are JSON already."""
-        if self._getpid() != self._pid:
-            return
+        if self._getpid() == self._pid:
+            self.tell(event, keys)
+
+    def tell(self, event: str, keys: str) -> None:
+        """As `write`, but also from a fork of the process that was started."""
         try:
             line = f'{{"e":"{event}","t":{self._clock() - self._began:.6f}{"," if keys else ""}{keys}}}\n'
             data = ("\n" + line if self._torn else line).encode("ascii")
