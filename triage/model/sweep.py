@@ -63,7 +63,8 @@ class Selection(Struct, frozen=True, kw_only=True):
     @property
     def words(self) -> str:
         """What is selected, for people."""
-        what = f"`-m {self.expression}`" if self.expression else "marked " + ", ".join(f"`{m}`" for m in FLAKY_MARKS)
+        marks = " or ".join((", ".join(f"`{mark}`" for mark in FLAKY_MARKS[:-1]), f"`{FLAKY_MARKS[-1]}`"))
+        what = f"selected by `-m {self.expression}`" if self.expression else f"marked {marks}"
         return what + (f", shard {self.shard.label}" if self.shard else "")
 
 

@@ -19,7 +19,7 @@ from triage.runner.cold import ColdRunner, Request
 from triage.runner.installation import PROBE_PLUGIN
 from triage.session.interpreting import Readier
 from triage.session.options import RunOptions
-from triage.session.selection import arguments_of, despite, selected
+from triage.session.selection import arguments_of, despite, refuse_expression, selected
 from triage.session.steadiness import Collect, Stopwatch, explained, look
 from triage.targets import ci, nodeids
 from triage.targets.assembly import assemble, targets
@@ -145,6 +145,8 @@ class _Collector:
             raise UnrunnableError(
                 f"pytest could not collect: {_why(trial.reason, trial.stderr, trial.stdout)}", _hint(trial.command)
             )
+        if trial.exit_status == 4 and marked:
+            refuse_expression(trial.stderr)
         if trial.exit_status == 4 and not collection.items and not collection.errors and fallback != node_ids:
             return self.collect(fallback, taken, marked=marked) if fallback else collection
         if trial.exit_status == 4 and not collection.items:

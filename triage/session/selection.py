@@ -55,6 +55,16 @@ def check_arguments(expression: str | None, pytest_args: tuple[str, ...]) -> Non
         raise UsageError("`-m` after `--` would be overridden", hint="write it before: `triage sweep -m EXPR`")
 
 
+def refuse_expression(stderr: str) -> None:
+    """Raise `UsageError` if pytest says that it cannot read the mark expression; it collects everything all the same."""
+    for line in stderr.splitlines():
+        _, found, why = line.partition("Wrong expression passed to '-m': ")
+        if found:
+            raise UsageError(
+                f"pytest cannot read the expression after `-m`: {why.strip()}", hint="such as `-m 'flaky and not slow'`"
+            )
+
+
 def _collected(selection: Selection, request: Request, collection: Collection) -> tuple[Item, ...]:
     try:
         return targets(request, collection)
