@@ -29,6 +29,8 @@ SPLITS = (
 """Numbers of workers and modes, in the order in which they are screened: what is met most often first."""
 ALONE = ((2, "each"), (4, "each"))
 """Where no other test is in the scope, the target can only meet itself."""
+OFF = ("-n", "0")
+"""What `triage.targets.takeover` adds to the options of a user whose own command has workers."""
 GROUPED = "xdist_group"
 """The mark without which `loadgroup` does what `load` does."""
 MOST_TRIES, MOST_REPLAYS = 12, 6
@@ -120,7 +122,8 @@ class Workers(Factor):
         count, _, mode = level.value.partition(" ")
         if count == "none":
             return invocation
-        invocation = replace(invocation, options=(*invocation.options, "-n", count, "--dist", mode))
+        options = without_off(invocation.options)
+        invocation = replace(invocation, options=(*options, "-n", count, "--dist", mode))
         project, target = self.context.project, self.context.target
         ids = tuple(item.id for item in project.scope)
         ids = ids if target.id in ids else (*ids, target.id)
@@ -131,3 +134,9 @@ class Workers(Factor):
             files = dict.fromkeys(id_.split("::", 1)[0] for id_ in ids[:-1])
             arguments = (*(arguments or files), target.id)
         return replace(invocation, node_ids=arguments)
+
+
+def without_off(options: tuple[str, ...]) -> tuple[str, ...]:
+    """Return options without the `-n 0` that switches xdist off in all other trials."""
+    at = next((at for at in range(len(options) - 1) if options[at : at + 2] == OFF), None)
+    return options if at is None else (*options[:at], *options[at + 2 :])

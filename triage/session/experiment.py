@@ -40,6 +40,7 @@ from triage.session.resume import Kept, added_to
 from triage.session.sequence import in_order
 from triage.session.starts import TRIALS as STARTING_TRIALS
 from triage.session.starts import arm_of_starts, evidence
+from triage.session.steadiness import why_not_run
 from triage.session.summary import headed, merged, unfit_finding
 from triage.store.history import History
 
@@ -171,7 +172,9 @@ class Experiment:
             raise UnfitError(f"no trial came to an end: {trial.reason}", what_to_do)
         if trial.outcome in {Outcome.SKIPPED, Outcome.NOT_COLLECTED}:
             why = "it is skipped" if trial.outcome is Outcome.SKIPPED else "pytest does not run it"
-            raise UnfitError(f"{why}: {trial.reason or 'no reason given'}", "make it run here, then try again")
+            raise UnfitError(
+                f"{why}: {why_not_run(trial, self.target, self.project.unsteady)}", "make it run here, then try again"
+            )
         return trial
 
     def _try_starts(self, chosen: list[Factor]) -> None:

@@ -71,9 +71,9 @@ def test_splits_that_are_the_same_as_another_are_left_out(tmp_path):
 
 
 def test_the_scope_runs_by_the_arguments_that_stand_for_it(tmp_path):
-    own = ("-q", "-n", "0")
+    own = ("-q", "-n", "0")  # as where the user's own command has workers, and trials have none
     whole = applied(factor(tmp_path, scope_arguments=()), "4 loadfile", *own)
-    assert (whole.node_ids, whole.options) == ((), (*own, "-n", "4", "--dist", "loadfile"))
+    assert (whole.node_ids, whole.options) == ((), ("-q", "-n", "4", "--dist", "loadfile"))
     assert applied(factor(tmp_path, scope_arguments=("tests",)), "2 load").node_ids == ("tests",)
     assert applied(factor(tmp_path), "2 load").node_ids == IDS
     assert applied(factor(tmp_path), "none", *own).options == own

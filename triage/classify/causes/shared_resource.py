@@ -37,6 +37,6 @@ def suspect(case: Case) -> Iterator[Suspicion]:
     """Names that were taken, and workers that decide."""
     taken = case.says("address already in use", "file exists", "database is locked", "resource temporarily unavailable")
     if case.factor == "workers":
-        yield Suspicion(Verdict.WRONG_TEST, TRIGGER if taken else TRIGGER - 6, MISSING)
+        yield Suspicion(Verdict.WRONG_TEST, TRIGGER + 2 if taken else TRIGGER - 6, MISSING)
     elif taken:
         yield Suspicion(Verdict.WRONG_TEST, KIND, MISSING)
