@@ -242,10 +242,10 @@ def doctor(
 @app.command()
 def explain(
     cause: Annotated[
-        str | None, typer.Argument(metavar="[CAUSE]", help="Such as `race`; all are listed without.")
+        str | None, typer.Argument(metavar="[WORD]", help="Such as `race` or `wrong_test`; all are listed without.")
     ] = None,
 ) -> None:
-    """Explain a cause: what it means, the evidence for it, what would refute it, usual fixes."""
+    """Explain a cause, verdict or strength: what it means, the evidence it takes, what would refute it, usual fixes."""
     from triage.cli import reading  # noqa: PLC0415 - imported by the command that needs it
 
     reading.explain(cause)
