@@ -1,4 +1,4 @@
-"""`.triage/sweeps/ID.jsonl`: what each sweep took and found, a file for each (docs/decisions/0009).
+"""`.triage/sweeps/ID.jsonl`: what each sweep took and found, a file for each (docs/decisions/0010).
 
 A file is written by the one process that runs its sweep, line by line, and never again by anybody: sweeps at the same time do
 not meet, and one that was killed leaves all that it knew. The experiments themselves are in the history.
