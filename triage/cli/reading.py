@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from triage.classify.explain import explain as explanation
-from triage.classify.registry import causes
+from triage.classify.explain import listing
 from triage.cli.output import write
 from triage.cli.running import print_report
 from triage.model.encoding import encode
@@ -39,7 +39,6 @@ def history(target: str | None, *, limit: int, format_: str) -> None:
 def explain(cause: str | None) -> None:
     """Print what a cause means, or the list of causes."""
     if cause is None:
-        for name, value in causes().items():
-            write(f"{name:20} {value.meaning.split('. ')[0].rstrip('.')}\n")
+        write(listing() + "\n")
     else:
         write(explanation(cause) + "\n")

@@ -41,10 +41,10 @@ def refusal(seen: Iterable[Seen], target: str) -> tuple[str, str] | None:
     others = list(dict.fromkeys(one.id for one in facts if one.id not in {target, ""} and _beyond([one])))
     if others and not _beyond([one for one in facts if one.id in {target, ""}]):
         return (
-            f"`{others[0]}`, which ran before it, {found.statement}; it was run once and not again",
+            f"`{others[0]}`, which ran before it, {found.statement}; it is not run again",
             f"{ALLOW}, {LEAVE_OUT}",
         )
-    return f"the test {found.statement}; it was run once and not again", ALLOW
+    return f"the test {found.statement}; it is not run again", ALLOW
 
 
 def _beyond(facts: Iterable[Seen]) -> Reach | None:

@@ -35,8 +35,6 @@ def evidence(arm: Arm | None, trials: Sequence[Trial]) -> tuple[Evidence, ...]:
         said = f"{arm.levels[0].value}: its {what} brought a failure in {of}"
     else:
         bound = f"{100 * upper_bound(0, len(tried)):.0f}%"
-        said = (
-            f"{arm.levels[0].value}: its {what} brought no failure in {of}, which excludes rates above {bound} (at 95%)"
-        )
+        said = f"{arm.levels[0].value}: its {what} brought no failure in {len(tried)} trials, so its rate is below {bound} (95%)"
     data = {"levels": [level.label for level in arm.levels], "failed": failed, "trials": len(tried)}
     return (Evidence(kind="ci", statement=f"{said}.", data=data),)

@@ -33,7 +33,7 @@ class Seeded(Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """As its levels are called."""
-        return f"ci ({self.option})"
+        return f"ci {self.option.removeprefix('--')}"
 
 
 class _Known(Struct, frozen=True):

@@ -51,7 +51,7 @@ def test_names_are_forgiving(name: str) -> None:
 def test_an_unknown_cause_offers_the_closest() -> None:
     with pytest.raises(UsageError) as caught:
         explain("isolaton")
-    assert caught.value.message == "unknown cause `isolaton`"
+    assert caught.value.message == "`isolaton` is no cause, verdict or strength"
     assert "`isolation`" in (caught.value.hint or "")
     with pytest.raises(UsageError) as caught:
         explain("zzzzzz")
