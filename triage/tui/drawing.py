@@ -11,6 +11,7 @@ from triage.report import fields, trial, trials, words
 from triage.report.escape import prose, visible
 from triage.report.fields import Field, paragraph
 from triage.report.layout import GAP, LABEL, bar, fold, pad, whole, wrap
+from triage.tui import listing
 from triage.tui.canvas import VERDICTS, Line, Span
 from triage.tui.text import Drawing
 
@@ -78,7 +79,7 @@ def in_short(entry: Entry) -> Drawing:
         state = [
             trials.verdict(entry),
             entry.cause or "",
-            entry.strength or "",
+            listing.strength(entry),
             f"started {trials.moment(entry.started)}",
         ]
         shown = [

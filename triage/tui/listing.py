@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from triage.model.entry import Entry, State
 from triage.model.outcome import FAILURES, NO_EVIDENCE, Outcome
 from triage.model.trial import Trial
-from triage.model.verdict import Rate
+from triage.model.verdict import Rate, Verdict
 from triage.report import trials, words
 from triage.report.escape import prose, visible
 from triage.tui.canvas import VERDICTS, Span
@@ -26,7 +26,7 @@ EXPERIMENTS = (
     Column("started", 5),
     Column("trials", 7, right=True),
     Column("id", 8),
-    Column("why", 9, least=30),
+    Column("why", 9, least=30, is_prose=True),
 )
 TRIALS = (
     Column("#", 0, right=True),
@@ -34,7 +34,7 @@ TRIALS = (
     Column("arm", 2, least=20),
     Column("seconds", 3, right=True),
     Column("stage", 5),
-    Column("what", 4, least=10),
+    Column("what", 4, least=10, is_prose=True),
 )
 
 
@@ -48,6 +48,11 @@ def of_trials(found: Sequence[Trial]) -> Table:
     return make_table(TRIALS, [_trial(place, trial) for place, trial in enumerate(found)])
 
 
+def strength(entry: Entry) -> str:
+    """Return how sure the verdict is; of an undecided one the strength is that of its trigger, which the list does not know."""
+    return "" if entry.strength is None or entry.verdict is Verdict.UNDETERMINED else entry.strength.value
+
+
 def _experiment(entry: Entry) -> Row:
     finished = entry.state is State.FINISHED and entry.verdict is not None
     if finished and entry.verdict is not None:
@@ -58,7 +63,7 @@ def _experiment(entry: Entry) -> Row:
         cell(visible(entry.target)),
         verdict,
         cell(prose(entry.cause or "-")),
-        Span(entry.strength.value if entry.strength else "-"),
+        Span(strength(entry) or "-"),
         Span(_percent(entry.worst)),
         Span(_percent(entry.baseline)),
         Span(trials.moment(entry.started)),
@@ -66,9 +71,7 @@ def _experiment(entry: Entry) -> Row:
         Span(entry.short),
         cell(prose(entry.summary)),
     )
-    whole = (
-        f"{visible(entry.target)} {trials.verdict(entry)} {entry.cause or ''} {entry.strength or ''} {entry.experiment}"
-    )
+    whole = f"{visible(entry.target)} {trials.verdict(entry)} {entry.cause or ''} {strength(entry)} {entry.experiment}"
     return Row(entry.experiment, cells, whole.lower())
 
 

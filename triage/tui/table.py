@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from triage.report.layout import pad, shorten
+from triage.report.layout import fold, pad, shorten
 from triage.tui.canvas import Line, Span
 
 GAP = 2
@@ -16,7 +16,8 @@ ESSENTIAL = 4
 """Highest rank of a column for which others are squeezed."""
 COMFORTABLE = 44
 """Width that a squeezed column gets before columns that are not essential come in."""
-LONGEST = 2000
+MORE = "..."
+LONGEST = 500
 """Characters of a cell beyond which its middle is left out before anything is measured: ids may be as long as they like."""
 
 
@@ -27,7 +28,9 @@ class Column(NamedTuple):
     rank: int
     right: bool = False
     least: int | None = None
-    """Width down to which it may be squeezed, with its texts cut in the middle; None if it is shown whole or not at all."""
+    """Width down to which it may be squeezed; None if it is shown whole or not at all."""
+    is_prose: bool = False
+    """Whether texts are cut at their end; ids differ at both ends and are cut in the middle."""
 
 
 class Row(NamedTuple):
@@ -106,9 +109,16 @@ def line(table: Table, number: int, fitted: Sequence[tuple[int, int]]) -> Line:
     return _line([cells[place] for place, _ in fitted], table, fitted)
 
 
+def _cut(text: str, width: int, column: Column) -> str:
+    if not column.is_prose or cell_len(text) <= width:
+        return shorten(text, width)
+    return next(fold(text, max(1, width - len(MORE)))) + MORE
+
+
 def _line(cells: Sequence[Span], table: Table, fitted: Sequence[tuple[int, int]]) -> Line:
     spans: list[Span] = []
     for one, (place, width) in zip(cells, fitted, strict=True):
-        text = pad(shorten(one.text, width), width, right=table.columns[place].right)
+        column = table.columns[place]
+        text = pad(_cut(one.text, width, column), width, right=column.right)
         spans += [Span(" " * (GAP if spans else 1)), Span(text, one.style)]
     return tuple(spans)
