@@ -151,15 +151,17 @@ def test_a_failure_under_mocks_is_described(project):
     assert result.of("internal_error") == []
 
 
-def test_a_target_that_closes_all_descriptors(project):
+@pytest.mark.parametrize(("first", "last"), [(64, 40), (4096, 40), (4096, 400)])
+def test_a_target_that_closes_all_descriptors(project, first, last):
+    """Also those of the probe, whose numbers then belong to other files: the target's, or another one of the probe's."""
     project.write(
         "test_a.py",
         f"""\
         import os, tempfile
         def test_closes():
-            os.closerange(3, 64)
+            os.closerange(3, {first})
             global kept
-            kept = [os.open(__file__, os.O_RDONLY) for _ in range(40)]
+            kept = [os.open(__file__, os.O_RDONLY) for _ in range({last})]
         def test_after(): {SEGFAULT}
         """,
     )

@@ -50,6 +50,7 @@ class Recorder:
             if plan.cache:
                 caches.move_hypothesis(plan.cache, lambda error: self._wire.internal_error("hypothesis", error))
         self._failures = FailureReader(self._wire.cut)
+        self._report_type = pytest.TestReport
         self._pending: dict[tuple[str, str], dict[str, Any]] = {}
         self._collected = 0
         self._started: dict[str, int] = {}
@@ -238,15 +239,15 @@ class Recorder:
             seconds, when = report.duration, report.when
             if (
                 report.outcome == "passed"
-                and type(report) is pytest.TestReport
+                and type(report) is self._report_type
                 and report.nodeid == self._current
                 and type(seconds) is float
-                and not hasattr(report, "wasxfail")
+                and "wasxfail" not in report.__dict__
             ):  # by far the most frequent, and every test waits for it
-                self._wire.write(
-                    "phase",
-                    f'{self._quoted},"when":"{when}","outcome":"passed","seconds":{seconds:.9f},"xfail":false,"reason":null,"failure":null',
+                told = (
+                    f'"outcome":"passed","seconds":{int(seconds * 1e9)}e-9,"xfail":false,"reason":null,"failure":null'
                 )
+                self._wire.write("phase", f'{self._quoted},"when":"{when}",{told}')
                 if when == "setup":
                     self._arm()  # after a fixture of the target that enabled faulthandler itself
             elif self._wire.in_own_process:

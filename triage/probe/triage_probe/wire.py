@@ -17,6 +17,10 @@ from typing import Any, Callable
 HIGH = 200
 """Descriptors that a target opens for itself are below this."""
 CUT = "\n[... {} characters left out ...]\n"
+GET_TAG: int = getattr(fcntl, "F_GETSIG", 0)
+SET_TAG: int = getattr(fcntl, "F_SETSIG", 0)
+TAGS = iter(range(61, 65))
+"""Signal numbers that nobody else gives to open files, to tell ours; without `O_ASYNC` none is ever sent."""
 
 
 quote: Callable[[str], str] = encode_basestring_ascii
@@ -51,6 +55,8 @@ class Appender:
 
     def __init__(self, path: str) -> None:
         self._path = os.path.abspath(path)
+        # One for each file: where all descriptors were closed, another of ours may be the first to be open under this number.
+        self._tag = next(TAGS, 0)
         self._open = os.open
         self._close = os.close
         self._fcntl = fcntl.fcntl
@@ -70,10 +76,22 @@ class Appender:
             self._close(low)
         status = self._fstat(self._fd)
         self._identity = (status.st_dev, status.st_ino)
+        self._tagged = False
+        if SET_TAG and self._tag:
+            try:
+                self._fcntl(self._fd, SET_TAG, self._tag)
+            except OSError:
+                return
+            self._tagged = True
 
     def fileno(self) -> int:
-        """Return a descriptor of the file: closed, its number may belong to a file of the target's by now."""
+        """Return a descriptor of the file: closed, its number may belong to a file of the target's by now.
+
+        Asked before every line, so the cheapest question comes first: a seventh of the price of the other.
+        """
         try:
+            if self._tagged and self._fcntl(self._fd, GET_TAG) == self._tag:
+                return self._fd
             status = self._fstat(self._fd)
             if (status.st_dev, status.st_ino) != self._identity:
                 self._reopen()
@@ -126,7 +144,8 @@ class Wire:
     def tell(self, event: str, keys: str) -> None:
         """As `write`, but also from a fork of the process that was started."""
         try:
-            line = f'{{"e":"{event}","t":{self._clock() - self._began:.6f}{"," if keys else ""}{keys}}}\n'
+            microseconds = int((self._clock() - self._began) * 1e6)  # a whole number is written at a third of the price
+            line = f'{{"e":"{event}","t":{microseconds}e-6{"," if keys else ""}{keys}}}\n'
             data = ("\n" + line if self._torn else line).encode("ascii")
             self._torn = self._write(self._file.fileno(), data) != len(data)
         except Exception:  # noqa: BLE001 - a full disk must not fail the target's test
