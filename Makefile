@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c "
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test envs check null speed experiments startup fixtures schema clean
+.PHONY: demo test envs check null speed experiments everyday startup fixtures schema clean
 
 $(VENV)/.demo: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "error: no Python 3.11 or newer on the path (make PYTHON=/path/to/python3)" >&2; exit 2; }
@@ -39,6 +39,9 @@ speed: envs
 
 experiments: envs
 	$(BIN)/python tests/benchmarks/experiments.py
+
+everyday: $(VENV)/.dev
+	$(BIN)/python scripts/sdists.py
 
 startup: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/startup.py

@@ -64,6 +64,8 @@ _UNREACHABLE = re.compile(
 _SECRET = re.compile(r"(\w[\w+.-]*://)[^/\s@'\"]+@")
 _EMPTY_WORDS = ("subprocess-exited-with-error", "metadata-generation-failed", "externally-managed-environment")
 _TELLING = re.compile(r"^(?:ERROR|error|Error|fatal)\b:?\s*(.+)")
+_CAUSE = re.compile(r"^(?:cause: |[├╰]─▶ )(.+)")
+"""Of uv; the second form is that of older versions."""
 _EXCEPTION = re.compile(r"^[\w.]*(?:Error|Exception)\b(?::\s*.+)?$")
 
 
@@ -171,13 +173,13 @@ class Job:
 def telling(text: str) -> tuple[str, bool]:
     """Return the line of an installer's output that says most, and whether the index could not be reached.
 
-    uv ends with a tree of causes, whose last branch is the reason; pip marks lines with `ERROR:`, the first of the last
+    uv ends with its causes, the last of which is the reason; pip marks lines with `ERROR:`, the first of the last
     block being the reason and the exception of a build lying before it.
     """
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if any(_UNREACHABLE.search(line) for line in lines):
-        return "no package index could be reached (is this machine offline?)", True
-    causes = [line.partition("─▶ ")[2] for line in lines if "─▶ " in line]
+        return "a package index could not be reached (is this machine offline?)", True
+    causes = [found[1] for line in lines if (found := _CAUSE.match(line))]
     marked = [found[1] for line in lines if (found := _TELLING.match(line))]
     marked = [line for line in marked if not line.startswith(_EMPTY_WORDS)]
     raised = [line for line in lines if _EXCEPTION.match(line)]
