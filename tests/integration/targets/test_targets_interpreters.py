@@ -13,7 +13,16 @@ import pytest
 
 from triage.errors import ExitCode, UnrunnableError, UsageError
 from triage.targets.inspection import NoPytestError, ask
-from triage.targets.interpreters import all_interpreters, matches, own_interpreter, resolve
+from triage.targets.interpreters import (
+    all_interpreters,
+    every_version,
+    find,
+    find_own,
+    matches,
+    own_interpreter,
+    resolve,
+)
+from triage.targets.requirements import Needs
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 BASE = str(Path(sys.base_prefix, "bin", "python3"))
@@ -336,3 +345,88 @@ def ended(pid: int) -> bool:
         return True
     with os.fdopen(descriptor):
         return bool(select.select([descriptor], [], [], 30)[0])
+
+
+def answering(path: Path, version: str, packages: dict[str, str] | None = None) -> str:
+    """Make something that answers as a Python of this version."""
+    answer = {
+        "version": version,
+        "executable": str(path),
+        "prefix": str(path.parent.parent),
+        "base_prefix": str(path.parent.parent),
+        "implementation": "cpython",
+        "free_threaded": False,
+        "packages": packages or {},
+    }
+    return script(path, f"echo 'triage-interpreter:{json.dumps(answer)}'")
+
+
+@pytest.fixture
+def pyenv(tmp_path: Path, environ: dict[str, str]) -> dict[str, str]:
+    """A pyenv with two versions, no shim of which works here."""
+    top = tmp_path / "pyenv"
+    for name in ("python", "python3", "python3.99"):
+        script(top / "shims" / name, f'echo "pyenv: {name}: command not found" >&2\nexit 127')
+    for version in ("3.98.2", "3.99.1"):
+        answering(top / "versions" / version / "bin" / "python", version)
+    return {**environ, "PYENV_ROOT": str(top), "PATH": f"{top}/shims:/usr/bin:/bin"}
+
+
+class TestFound:
+    """What an environment can be made with, where nothing is complete."""
+
+    @pytest.mark.parametrize("spec", ["3.99", "python3.99", "3.99.1"])
+    def test_behind_a_dead_shim(self, root: Path, pyenv: dict[str, str], spec: str) -> None:
+        found = find(spec, root, pyenv, Needs())
+        assert (found.answer.version, found.origin, found.ready) == ("3.99.1", f"--python {spec}", False)
+        assert isinstance(found.problem, NoPytestError)
+
+    @pytest.mark.usefixtures("triage_without_pytest")
+    def test_own_where_python3_is_a_dead_shim(self, root: Path, tmp_path: Path, pyenv: dict[str, str]) -> None:
+        found = find_own(root, {**pyenv, "PATH": str(tmp_path / "pyenv" / "shims")}, (), Needs())
+        assert (found.answer.version, found.ready) == ("3.99.1", False)
+
+    @pytest.mark.usefixtures("triage_without_pytest")
+    def test_own_is_one_that_the_project_allows(self, root: Path, tmp_path: Path, pyenv: dict[str, str]) -> None:
+        needs = Needs(requires_python="<3.99")
+        found = find_own(root, {**pyenv, "PATH": str(tmp_path / "pyenv" / "shims")}, (), needs)
+        assert found.answer.version == "3.98.2"
+
+    def test_own_with_an_environment_that_has_no_pytest(self, root: Path, environ: dict[str, str]) -> None:
+        python = make_environment(root / ".venv", None)
+        needs = Needs(dependencies=("no-such-distribution",))
+        found = find_own(root, environ, (), needs)
+        assert (found.answer.path, found.origin, found.ready) == (python, ".venv", False)
+
+    @pytest.mark.usefixtures("triage_without_pytest")
+    def test_a_bare_interpreter_is_asked_for_the_requirements(
+        self, root: Path, tmp_path: Path, environ: dict[str, str]
+    ) -> None:
+        python = make_environment(tmp_path / "bare")
+        path = {**environ, "PATH": f"{Path(python).parent}:/usr/bin:/bin"}
+        wanted = Needs(dependencies=("pytest>=7", "no-such-distribution"))
+        assert find_own(root, path, (), wanted).lacks == ("no-such-distribution",)
+        assert find_own(root, path, (), Needs(dependencies=("pytest>=7",))).ready
+
+    @pytest.mark.usefixtures("triage_without_pytest")
+    def test_an_environment_of_a_tool_of_the_project(self, root: Path, environ: dict[str, str]) -> None:
+        (root / ".tox").mkdir()
+        python = make_environment(root / ".tox" / "py")
+        make_environment(root / ".tox" / "lint", None)
+        (root / "tox.ini").write_text("[tox]\n")
+        found = find_own(root, environ, (), Needs(dependencies=("no-such-distribution",)))
+        assert (found.answer.path, found.origin, found.ready) == (python, "tox environment `py`", True)
+
+    def test_every_version_that_the_project_allows(self, root: Path, pyenv: dict[str, str]) -> None:
+        top = Path(pyenv["PYENV_ROOT"])
+        answering(top / "versions" / "3.98.10" / "bin" / "python", "3.98.10")
+        answering(top / "versions" / "3.7.1" / "bin" / "python", "3.7.1")
+        path = {**pyenv, "PATH": str(top / "shims")}
+        assert every_version(root, path, Needs(requires_python=">=3.98")) == ("3.98.10", "3.99.1")
+        assert "3.7.1" not in every_version(root, path, Needs(requires_python="<3.8"))
+
+    def test_a_shim_is_asked_in_the_project(self, root: Path, tmp_path: Path, environ: dict[str, str]) -> None:
+        python = make_environment(tmp_path / "real")
+        script(tmp_path / "shims" / "python3", f'test -e .python-version || exit 127\nexec "{python}" "$@"')
+        (root / ".python-version").touch()
+        assert find("python3", root, {**environ, "PATH": f"{tmp_path}/shims:/usr/bin:/bin"}).answer.path == python
