@@ -36,7 +36,7 @@ def test_an_empty_history_says_what_to_do_and_one_that_appears_is_shown(drive, t
         history.start("t.py::test_b", str(tmp_path))
         await driver.until(lambda: driver.targets == ["t.py::test_b"])
         assert not driver.notice
-        assert driver.app.focused is driver.rows
+        await driver.until(lambda: driver.app.focused is driver.rows)
 
     drive(script)
 

@@ -183,7 +183,7 @@ def test_filter(drive, record):
         assert driver.targets == ["tests/test_plum[a b].py::test_plum[a b]"]
         assert "1 of 3 experiments" in driver.lines[0]
         await driver.press("enter")
-        assert driver.app.focused is driver.rows
+        await driver.until(lambda: driver.app.focused is driver.rows)
         await driver.press("escape")
         assert driver.targets == everything
         await driver.press("slash", *"real bug")
@@ -193,7 +193,7 @@ def test_filter(drive, record):
         driver.check_layout()
         await driver.press("escape")
         assert driver.targets == everything
-        assert driver.app.focused is driver.rows
+        await driver.until(lambda: driver.app.focused is driver.rows)
         assert "Back" not in driver.footer
         await driver.press("escape")
         assert isinstance(driver.app.screen, ExperimentsScreen)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 
 from triage.model.trial import Trial
 from triage.report import words
@@ -13,7 +14,7 @@ from triage.report.trials import moment, status, what
 
 
 def details(trial: Trial) -> Iterator[Field]:
-    """Yield everything of a trial but its texts."""
+    """Yield everything of a trial but its texts and the tests that ran."""
     yield paragraph("arm", whole(visible(trial.arm.label)))
     yield paragraph("stage", f"{trial.stage}, {'with' if trial.probed else 'without'} the probe")
     yield paragraph("outcome", ": ".join(part for part in (status(trial), what(trial)) if part))
@@ -26,7 +27,13 @@ def details(trial: Trial) -> Iterator[Field]:
     yield paragraph("processes left", f"{trial.leftovers} still alive" if trial.leftovers else "")
     yield paragraph("reruns seen", str(trial.reruns) if trial.reruns else "")
     yield Field("command", (("", command(trial.command)),) if trial.command else (), is_command=True)
-    yield listed("tests that ran", [whole(visible(name)) for name in trial.sequence])
+
+
+def sequence(trial: Trial) -> Field:
+    """Return the tests that ran, in their order; one that ran several times in a row has a line with their number."""
+    runs = [(name, len(list(group))) for name, group in groupby(trial.sequence)]
+    shown = [whole(visible(name)) + (f" ({count} times)" if count > 1 else "") for name, count in runs]
+    return listed("tests that ran", shown)
 
 
 def texts(trial: Trial) -> Iterator[tuple[str, list[str]]]:

@@ -42,7 +42,7 @@ def experiment(report: Report, which: int, entry: Entry, here: str) -> Drawing:
         lines += _fields([paragraph("incomplete", words.INCOMPLETE if not report.complete else "")], page)
         lines += _fields([*fields.explanation(finding), *fields.places(finding)], page)
         lines += [EMPTY, *_fields([fields.certainty(finding)], page)]
-        lines += _fields(fields.commands(finding), page, "strong")
+        lines += _fields(fields.commands(finding), page)
         lines += _fields([paragraph("", _copying(finding))], page, "label")
         if (finding.reproduction or finding.counterfactual) and report.root != here:
             lines += _fields([paragraph("run them in", whole(visible(report.root)))], page)
@@ -67,7 +67,7 @@ def one_trial(shown: Trial) -> Drawing:
         for title, rows in trial.texts(shown):
             lines += [EMPTY, (Span(" " * MARGIN), Span(title, "strong"))]
             lines += [(Span(" " * MARGIN), Span(piece)) for row in rows for piece in fold(row, width - 2 * MARGIN)]
-        return lines
+        return [*lines, EMPTY, *_fields([trial.sequence(shown)], min(width, WIDEST) - MARGIN)]
 
     return draw
 
@@ -120,7 +120,8 @@ def _fields(shown: Iterable[Field], width: int, style: str = "") -> list[Line]:
     for field in shown:
         label = field.label
         for row in field.rows(max(1, width - MARGIN - LABEL - len(GAP)), folded=True):
-            lines.append((Span(pad(label, MARGIN + LABEL, right=True), "label"), Span(GAP), Span(row, style)))
+            shade = "strong" if field.is_command else style
+            lines.append((Span(pad(label, MARGIN + LABEL, right=True), "label"), Span(GAP), Span(row, shade)))
             label = ""
     return lines
 
