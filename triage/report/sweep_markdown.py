@@ -27,6 +27,7 @@ def render(conclusion: Conclusion) -> str:
         else "",
         _table(conclusion),
         *_grave(conclusion),
+        _section("Other failures", "", [_other(result) for result in said.other_failures(conclusion)]),
         _comparison(conclusion),
         _removable(conclusion),
         _without_verdict(conclusion),
@@ -88,6 +89,11 @@ def _shortened(report: Report, result: Result | None) -> Iterator[str]:
             yield block
     if failing:
         yield f"**Seen to fail with**{said.times(result)}:\n\n{code_block(command(failing), 'sh')}"
+
+
+def _other(result: Result) -> str:
+    more = f" ({code(f'triage show {result.experiment}')})" if result.experiment else ""
+    return f"{code(result.target)}, {_said(result)}: {markdown(result.summary)}{more}"
 
 
 def _comparison(conclusion: Conclusion) -> str:

@@ -41,6 +41,14 @@ def render(conclusion: Conclusion, *, width: int = 100, colour: bool = False) ->
         else:
             page.add("no command has been confirmed to do it")
         page.add(f"everything else: triage show {report.experiment}")
+    page.listed(
+        "other failures",
+        [
+            f"{whole(visible(result.target))}, {prose(said.said(result))}: {prose(result.summary)} "
+            f"({whole(f'triage show {result.experiment}')})"
+            for result in said.other_failures(conclusion)
+        ],
+    )
     _comparison(page, conclusion)
     stable, too_few = said.removables(sweep)
     page.listed(

@@ -186,6 +186,13 @@ def grave(conclusion: Conclusion) -> list[Report]:
     return [report for report in ordered if is_grave(report)]
 
 
+def other_failures(conclusion: Conclusion) -> list[Result]:
+    """Return the tests that failed and have no section of their own, gravest first."""
+    own = {report.target for report in grave(conclusion)}
+    without = {Verdict.STABLE_PASS, *State}
+    return [one for one in by_gravity(conclusion.sweep.results) if one.target not in own and kind(one) not in without]
+
+
 def since(conclusion: Conclusion) -> dict[str, str]:
     """Return for each test with a verdict the day of the first sweep in a row that gave it."""
     own = conclusion.sweep.start.sweep
@@ -250,9 +257,10 @@ def not_established(conclusion: Conclusion) -> list[str]:
     if found[Verdict.UNDETERMINED]:
         items.append(f"who is wrong, in {words.plural(found[Verdict.UNDETERMINED], 'test')}")
     said = Counter(item for report in conclusion.reports for item in dict.fromkeys(report.not_established))
-    shared = [(item, n) for item, n in said.most_common() if n > 1 and item != "who is wrong"]
-    items += [f"{item} ({words.plural(n, 'test')})" for item, n in shared[:MOST_SHARED]]
-    if len(said) > len(shared[:MOST_SHARED]):
+    alone = len(conclusion.reports) == 1
+    shared = [(item, n) for item, n in said.most_common() if (n > 1 or alone) and item != "who is wrong"]
+    items += [item if alone else f"{item} ({words.plural(n, 'test')})" for item, n in shared[:MOST_SHARED]]
+    if len(said) > len(shared[:MOST_SHARED]) + ("who is wrong" in said):
         items.append("what is open about one test alone: see triage show with the id of its experiment")
     return items
 
