@@ -84,11 +84,11 @@ def _shortened(report: Report, result: Result | None) -> Iterator[str]:
     failing = result.failing_command if result and report.reproduction is None else None
     for block in body(report):
         if failing and block.startswith(UNCONFIRMED):
+            if block.startswith(UNCONFIRMED[0]):
+                yield f"**Seen to fail with**{said.times(result)}:\n\n{code_block(command(failing), 'sh')}"
             continue
         if not block.startswith("**Not established."):
             yield block
-    if failing:
-        yield f"**Seen to fail with**{said.times(result)}:\n\n{code_block(command(failing), 'sh')}"
 
 
 def _other(result: Result) -> str:
