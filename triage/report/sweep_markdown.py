@@ -7,11 +7,14 @@ from collections.abc import Iterator, Sequence
 from triage.model.sweep import Change, Comparison, Conclusion, Result, State
 from triage.model.verdict import Report
 from triage.report import sweep_words as said
-from triage.report.escape import code, code_block, command, markdown
+from triage.report.escape import code, code_block, command, markdown, prose, visible
+from triage.report.layout import shorten
 from triage.report.markdown import body, title
 
 MOST_LISTED = 20
 """Tests of one kind that are named in the comparison; the table has all of this sweep."""
+WIDEST = 40
+"""Characters of a cause or trigger in the table: the section of the test has all of it."""
 UNCONFIRMED = ("**Reproduce.** ", "**Gone with.** ")
 ROWS = ("test", "verdict", "cause", "strength", "failure rate (95%)", "trigger", "since")
 
@@ -55,11 +58,11 @@ def _table(conclusion: Conclusion) -> str:
 
 
 def _row(result: Result, since: str) -> str:
-    trigger = said.trigger(result)
+    trigger = shorten(visible(said.trigger(result)), WIDEST)
     cells = (
         code(result.target, in_table=True),
         said.TITLES[said.kind(result)].lower(),
-        markdown(result.cause or ""),
+        markdown(shorten(prose(result.cause or ""), WIDEST)),
         said.strength(result),
         markdown(said.rate(result.rate, result.forked)) if result.state is State.EXAMINED else "",
         code(trigger, in_table=True) if trigger else "",
