@@ -233,7 +233,7 @@ def doctor(
     ] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print one line of JSON.")] = False,
 ) -> None:
-    """Check interpreters, collection and the instrument itself: can trials be run and believed here?"""
+    """Check interpreters, collection and the instrument itself."""
     from triage.cli import checking  # noqa: PLC0415 - imported by the command that needs it
 
     raise typer.Exit(checking.doctor(python or [], format_="json" if json_ else "text"))
