@@ -44,6 +44,9 @@ class Workers(Factor):
 
     name: ClassVar[str] = "workers"
     rank: ClassVar[int] = 35
+    one_sided: ClassVar[bool] = True
+    """A death after the last test of a worker is not seen (xdist hides it), so that what fails without workers alone says little; a
+    test that needs others before it is found by `order`."""
 
     def reason(self) -> str | None:
         """Say so without xdist, or where xdist would refuse to run the tests."""

@@ -162,3 +162,20 @@ def test_the_planner_blames_the_order_of_a_worker_or_the_workers(tmp_path, pollu
     assert claim.factor == ("order" if polluting else "workers")
     if polluting:
         assert claim.trigger.arm.levels[0].ids == (IDS[0],)
+
+
+def test_what_xdist_hides_is_no_effect_of_workers(tmp_path):
+    """A death at the end of the process: seen in nearly every trial of the baseline, never on workers."""
+    rng, seconds = Random(3), [0.0]
+    planner = Planner([factor(tmp_path)], Limits(600.0), Random(5), lambda: seconds[0])
+    plan = planner.run()
+    wanted = next(plan)
+    try:
+        while True:
+            seconds[0] += 1.0
+            bad = not wanted.arm.levels and rng.random() < 0.9
+            wanted = plan.send(Observation(signature="bad" if bad else None, seconds=1.0))
+    except StopIteration:
+        pass
+    assert planner.ledger.failures["bad"]
+    assert planner.claims == {}
