@@ -136,6 +136,16 @@ class Facts(Struct, frozen=True, kw_only=True):
     """Programs that were started with the name of another machine, each with that name."""
 
 
+class Reached(Struct, frozen=True, kw_only=True):
+    """Something beyond the process that was reached for, told at once; by forks of the process as well."""
+
+    id: str
+    """Of the test that ran; empty outside of tests."""
+    connects: tuple[str, ...] = ()
+    lookups: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+
+
 class InternalProblem(Struct, frozen=True, kw_only=True):
     """pytest or a plugin failed."""
 
@@ -172,6 +182,7 @@ Event = (
     | Phase
     | Finish
     | Facts
+    | Reached
     | InternalProblem
     | WorkerEnd
     | SessionEnd
@@ -188,6 +199,7 @@ EVENTS: dict[str, type[Event]] = {
     "phase": Phase,
     "finish": Finish,
     "facts": Facts,
+    "reach": Reached,
     "internal_error": InternalProblem,
     "worker": WorkerEnd,
     "session_end": SessionEnd,
@@ -210,6 +222,7 @@ class Wire(Struct, frozen=True, kw_only=True):
     tests: tuple[Start | Phase | Finish, ...] = ()
     """In the order of the file."""
     facts: tuple[Facts, ...] = ()
+    reached: tuple[Reached, ...] = ()
     internal_errors: tuple[str, ...] = ()
     session_status: int | None = None
     """pytest's exit status; None if the session did not come to its end."""
@@ -301,6 +314,7 @@ def assemble(events: list[Event]) -> Wire:
         collected=last(Collected),
         tests=tuple(event for event in events if isinstance(event, Start | Phase | Finish)),
         facts=tuple(event for event in events if isinstance(event, Facts)),
+        reached=tuple(event for event in events if isinstance(event, Reached)),
         internal_errors=tuple(event.text for event in events if isinstance(event, InternalProblem)),
         session_status=session.status if session else None,
         workers=tuple(event for event in events if isinstance(event, WorkerEnd)),

@@ -190,7 +190,7 @@ class Experiment:
 
     def _refuse(self, wire: Wire | None) -> None:
         """Stop if anything that ran reaches beyond this machine and that was not allowed."""
-        if wire and not self.options.allow_side_effects and (refused := refusal(wire.facts, self.target.id)):
+        if wire and not self.options.allow_side_effects and (refused := refusal(wire, self.target.id)):
             raise UnfitError(*refused)
 
     def _factors(self, scout: Trial) -> list[Factor]:
@@ -288,7 +288,7 @@ class Experiment:
         elif wanted.stage is not Stage.PLAIN:
             trial = in_order(trial, self.target.id)
         if facts and finished.wire:
-            self.facts = facts_of(finished.wire.facts, self.target, self.project)
+            self.facts = facts_of(finished.wire, self.target, self.project)
         self.trials.append(trial)
         self.limits.learn(trial)
         self.record.add(trial)

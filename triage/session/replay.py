@@ -250,7 +250,7 @@ def _run(
             sink(TrialStarted(subject.arm, Stage.CONFIRM, f"{subject.what}, {number} of {times}"))
             finished = _one(subject, report.target, runner, limits)
             wire = finished.wire if not options.allow_side_effects else None
-            if wire and (refused := refusal(wire.facts, report.target)):
+            if wire and (refused := refusal(wire, report.target)):
                 raise UnrunnableError(*refused)
             done.append(replace(finished.trial, number=number))
             limits.learn(finished.trial)

@@ -377,6 +377,9 @@ def test_facts(project):
     assert busy["binds"][1].startswith("unix:/")
     assert busy["lookups"] == ["localhost"]
     assert {name: value for name, value in quiet.items() if name not in ("e", "t", "id")} == {
-        "threads": 0, "processes": 0, "forks": 0, "sleeps": 0, "connects": [], "binds": [], "lookups": [],
+        "threads": 0, "processes": 0, "forks": 0, "sleeps": 0, "connects": [], "binds": [], "lookups": [], "commands": [],
     }  # fmt: skip
+    first, *_ = reached = result.of("reach")
+    assert first["id"] == "test_a.py::test_busy"
+    assert sorted(key for event in reached for key in event if key not in ("e", "t", "id")) == ["connects", "lookups"]
     assert project.run().complete().of("facts") == []

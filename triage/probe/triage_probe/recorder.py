@@ -72,7 +72,7 @@ class Recorder:
     def _reaches(self, kind: str, text: str) -> None:
         """Record at once what reaches out, for the test that runs; an empty id where none does (imports, fixtures at the end)."""
         current = self._current if self._active else ""
-        self._wire.tell("facts", f'"id":{quote(clean(current))},{quote(kind)}:[{quote(clean(text))}]')
+        self._wire.tell("reach", f'"id":{quote(clean(current))},{quote(kind)}:[{quote(clean(text))}]')
 
     # -- forked trials ---------------------------------------------------------------------------------------------
 
