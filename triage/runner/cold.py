@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from triage.model.arm import Arm
 from triage.model.invocation import Invocation, join_path
@@ -225,6 +226,8 @@ def interpret(
             workers = read_workers(scratch, wire, grouped=grouped) if scratch is not None else ()
         except WireError as error:
             return None, Judgement(outcome=Outcome.BROKEN, reason=str(error))
+        reached = (event for worker in workers for event in worker.wire.reached)
+        wire = replace(wire, reached=(*wire.reached, *reached))
         if workers and end.error is None:
             verdict = judge_workers(wire, end, workers, target=request.target, crash=crash)
         else:
