@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import time
 
 import pytest
 from jsonschema import Draft202012Validator
+from msgspec.structs import replace
 
 from triage.errors import ExitCode
-from triage.model.sweep import Change, Selection, State
-from triage.model.verdict import Verdict
+from triage.model.sweep import Change, Difference, Result, Selection, Start, State
+from triage.model.verdict import Environment, Rate, Verdict
 from triage.report import sweep_json, sweep_markdown
 from triage.session.options import RunOptions
 from triage.store.history import History
-from triage.store.sweeps import read_sweeps
+from triage.store.sweeps import SweepLog, read_sweeps
 from triage.sweep.conduct import conduct
 
 INI = """\
@@ -104,95 +106,106 @@ def folder(tmp_path_factory):
     (folder / "pytest.ini").write_text(INI)
     (folder / "shop.py").write_text(SHOP)
     (folder / "test_a.py").write_text(MARKED)
+    (folder / "test_broken.py").write_text("import nowhere_to_be_found\n")
     return folder
 
 
 @pytest.fixture(scope="module")
-def first(folder, variables):
-    return Swept(folder, variables, fail_on=(Verdict.REAL_BUG, Verdict.UNDETERMINED))
+def before(folder):
+    """The sweep of a week ago, as it was kept: one test less, one more that is marked no longer, one that is removed."""
+    result = Result(target=ASIDE, state=State.EXAMINED, verdict=Verdict.REAL_BUG, experiment="2vq8z41k7m3c")
+    bug = replace(result, rate=Rate(arm="baseline", failed=40, trials=40, low=0.9, high=1.0))
+    start = Start(
+        sweep="",
+        started=time.time() - 604_800,
+        root=str(folder),
+        selection=Selection(),
+        command="triage sweep",
+        selected=(ASIDE, SKIPPED, OTHER, "test_a.py::test_removed", "test_broken.py::test_one"),
+        environment=Environment(python=("3.11.0",), pytest="9.2.0", platform="Linux"),
+    )
+    with SweepLog(folder / ".triage", start) as log:
+        for result in (bug, Result(target=SKIPPED, state=State.UNRUNNABLE), replace(bug, target=OTHER)):
+            log.add(result)
+        log.end(complete=True)
+    return log.start
 
 
 @pytest.fixture(scope="module")
-def second(folder, variables, first):
-    """With one mark less, one more, and a file that is broken."""
-    text = MARKED.replace("@pytest.mark.flaky\n@pytest.mark.xfail", "@pytest.mark.xfail")
-    (folder / "test_a.py").write_text(text.replace("def test_other", "@pytest.mark.quarantine\ndef test_other"))
-    (folder / "test_broken.py").write_text("import nowhere_to_be_found\n")
-    return Swept(folder, variables)
+def swept(folder, variables, before):
+    return Swept(folder, variables, fail_on=(Verdict.REAL_BUG, Verdict.UNDETERMINED))
 
 
-def test_every_marked_test_is_tried_or_said_why_not(first):
-    assert {target: result.state for target, result in first.results.items()} == {
+def test_every_marked_test_is_tried_or_said_why_not(swept):
+    assert {target: result.state for target, result in swept.results.items()} == {
         ASIDE: State.EXAMINED,
         SKIPPED: State.UNRUNNABLE,
         EXPECTED: State.EXPECTED_FAILURE,
         CRASH: State.EXAMINED,
     }
-    assert first.results[SKIPPED].why == "it is skipped: not | here"
-    assert first.results[EXPECTED].verdict is None, "nothing is claimed of it"
-    assert [report.target for report in first.reports] == list(first.results)
-    assert first.conclusion.sweep.complete
-    assert first.conclusion.comparison is None
+    assert swept.results[SKIPPED].why == "it is skipped: not | here"
+    assert swept.results[EXPECTED].verdict is None, "nothing is claimed of it"
+    assert [report.target for report in swept.reports] == list(swept.results)
+    assert swept.conclusion.sweep.complete
 
 
-def test_the_projects_own_mark_expression_is_taken_back(first):
-    rate = first.results[ASIDE].rate
+def test_the_projects_own_mark_expression_is_taken_back(swept):
+    rate = swept.results[ASIDE].rate
     assert rate.failed == 0
     assert rate.trials >= 1
-    assert "-m ''" in first.results[CRASH].failing_command
+    assert "-m ''" in swept.results[CRASH].failing_command
 
 
-def test_one_that_could_not_be_run_stops_no_other_and_gives_the_status(first):
-    assert first.code is ExitCode.UNRUNNABLE, "which comes before a condition that held"
+def test_one_that_could_not_be_run_stops_no_other_and_gives_the_status(swept):
+    assert swept.code is ExitCode.UNRUNNABLE, "which comes before a condition that held"
 
 
-def test_a_crash_has_a_section_with_the_command_that_crashed(first):
-    text = sweep_markdown.render(first.conclusion)
+def test_a_crash_has_a_section_with_the_command_that_crashed(swept):
+    text = sweep_markdown.render(swept.conclusion)
     section = text.partition(f"#### `{CRASH}`")[2].partition("###")[0]
     assert "SIGSEGV at shop.py:5 in peek" in section
-    assert first.results[CRASH].failing_command in section
+    assert swept.results[CRASH].failing_command in section
 
 
-def test_what_is_printed_as_json_validates(first, second, pytestconfig):
+def test_what_is_printed_as_json_validates(swept, pytestconfig):
     schema = json.loads((pytestconfig.rootpath / "docs" / "sweep.schema.json").read_text())
-    for swept in (first, second):
-        printed = json.loads(sweep_json.render(swept.conclusion))
-        Draft202012Validator(schema).validate(printed)
-        assert printed["counts"]["selected"] == 4
+    printed = json.loads(sweep_json.render(swept.conclusion))
+    Draft202012Validator(schema).validate(printed)
+    assert printed["counts"]["selected"] == 4
 
 
-def test_the_second_sweep_is_compared_with_the_first(first, second):
-    comparison = second.conclusion.comparison
-    assert comparison.sweep == first.conclusion.sweep.start.sweep
+def test_it_is_compared_with_the_sweep_before(swept, before):
+    comparison = swept.conclusion.comparison
+    assert comparison.sweep == before.sweep
     assert {one.target: one.change for one in comparison.tests} == {
-        ASIDE: Change.STILL,
+        ASIDE: Change.CHANGED,
         SKIPPED: Change.NOT_COMPARED,
-        OTHER: Change.NEW,
-        CRASH: Change.STILL,
+        EXPECTED: Change.NEW,
+        CRASH: Change.NEW,
     }
-    assert [(gone.target, gone.why) for gone in comparison.gone] == [(EXPECTED, "no longer marked")]
-    since = {one.target: one.sweep for one in second.conclusion.since}
-    assert since == {
-        ASIDE: first.conclusion.sweep.start.sweep,
-        CRASH: first.conclusion.sweep.start.sweep,
-        OTHER: second.conclusion.sweep.start.sweep,
+    assert {gone.target: gone.why for gone in comparison.gone} == {
+        OTHER: "no longer marked",
+        "test_a.py::test_removed": "no longer collected: removed, renamed or moved",
+        "test_broken.py::test_one": "its file cannot be collected now",
     }
+    (aside,) = [one for one in comparison.tests if one.target == ASIDE]
+    assert aside.difference is Difference.LOWER
+    assert "Python 3.11.0, now 3.11." in comparison.environment[0]
 
 
-def test_a_file_that_cannot_be_collected_is_told_and_stops_nothing(second):
-    text = sweep_markdown.render(second.conclusion)
+def test_a_file_that_cannot_be_collected_is_told_and_stops_nothing(swept):
+    text = sweep_markdown.render(swept.conclusion)
     assert "anything about tests in what cannot be collected: test\\_broken.py" in text
     assert len(re.findall(r"^\| `+test_a\.py", text, re.MULTILINE)) == 4
 
 
-def test_each_sweep_is_kept_with_its_experiments(folder, first, second):
-    kept = read_sweeps(folder / ".triage")
-    assert [sweep.start.sweep for sweep in kept] == [swept.conclusion.sweep.start.sweep for swept in (second, first)], (
-        "latest first"
-    )
-    assert [sweep.results for sweep in kept] == [swept.conclusion.sweep.results for swept in (second, first)]
+def test_it_is_kept_with_its_experiments(folder, swept, before):
+    kept, old = read_sweeps(folder / ".triage")
+    assert old.start == before, "latest first"
+    assert kept.start == swept.conclusion.sweep.start
+    assert kept.results == swept.conclusion.sweep.results
+    assert kept.complete
     with History(folder / ".triage" / "history.db") as history:
         listed = {entry.experiment: entry.target for entry in history.list(limit=100)}
-    for sweep in kept:
-        assert all(listed[experiment] == target for target, experiment in sweep.experiments)
-        assert {target for target, _ in sweep.experiments} == set(sweep.start.selected)
+    assert all(listed[experiment] == target for target, experiment in kept.experiments)
+    assert {target for target, _ in kept.experiments} == set(kept.start.selected)
