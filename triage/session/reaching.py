@@ -11,7 +11,7 @@ from triage.runner.wire import Reached, Wire
 from triage.targets.side_effects import Reach, reach
 
 ALLOW = "add --allow-side-effects if that may happen hundreds of times"
-LEAVE_OUT = "or leave that test out of the scope (--scope PATH, --skip order)"
+LEAVE_OUT = "or leave that test out of the scope (--scope PATH, --skip order --skip workers)"
 
 
 def facts_of(wire: Wire, target: Item, project: Project) -> Facts:
@@ -41,7 +41,7 @@ def refusal(wire: Wire, target: str) -> tuple[str, str] | None:
     others = list(dict.fromkeys(one.id for one in wire.reached if one.id not in {target, ""} and _beyond([one])))
     if others and not _beyond([one for one in wire.reached if one.id in {target, ""}]):
         return (
-            f"`{others[0]}`, which ran before it, {found.statement}; it is not run again",
+            f"`{others[0]}`, which ran before or beside it, {found.statement}; it is not run again",
             f"{ALLOW}, {LEAVE_OUT}",
         )
     return f"the test {found.statement}; it is not run again", ALLOW
