@@ -30,6 +30,14 @@ class Readied(Struct, frozen=True, kw_only=True):
     """What installing took: time that no budget for a test should pay for."""
 
 
+class _NotMadeError(Exception):
+    """An environment could not be made, which leaves one interpreter out and stops nothing."""
+
+    def __init__(self, why: UnrunnableError) -> None:
+        super().__init__(why.message)
+        self.why = why
+
+
 class Readier:
     """Finds interpreters for one project and makes environments; `state` is the folder that `triage` owns."""
 
@@ -63,12 +71,12 @@ class Readier:
         for found, is_own in ((own, True), *((found, False) for found in self._named(specs, needs, own))):
             try:
                 chosen.append(self._interpreter(found, fallback=is_own))
-            except UnrunnableError as error:
-                problems.append(error)
+            except _NotMadeError as error:
+                problems.append(error.why)
         if not chosen:
             raise problems[0]
         for problem in {str(problem): problem for problem in problems}.values():
-            self.sink(Noted(f"left out: {problem.message}" + (f" ({problem.hint})" if problem.hint else "")))
+            self.sink(Noted(f"left out: {problem.message}" + (f"; {problem.hint}" if problem.hint else "")))
         return Readied(interpreters=distinct(chosen, self.environ), seconds=self.seconds)
 
     def _named(self, specs: Sequence[str], needs: Needs | None, own: Found) -> list[Found]:
@@ -86,7 +94,10 @@ class Readier:
         return found
 
     def _interpreter(self, found: Found, *, fallback: bool) -> Interpreter:
-        """Return an interpreter with what the tests need; with `fallback`, one with pytest serves where no other can be had."""
+        """Return an interpreter with what the tests need; with `fallback`, one with pytest serves where no other can be had.
+
+        Raises `_NotMadeError`, or `UnrunnableError` for one that is named and that no environment could make fit.
+        """
         answer, problem = found.answer, found.problem
         if self.when is Provision.NEVER or (found.ready and self.when is Provision.AUTO):
             return found.interpreter
@@ -98,7 +109,7 @@ class Readier:
             made = self._provisioned(found)
         except UnrunnableError as error:
             if not fallback or problem is not None or self.when is Provision.ALWAYS:
-                raise
+                raise _NotMadeError(error) from error
             self.sink(Noted(f"{_lacking(found)}, and {error.message}: tests may fail for that"))
             return found.interpreter
         return made.interpreter
@@ -128,15 +139,13 @@ class Readier:
             self.seconds += time.monotonic() - began
         built = made.record.built
         if made.fresh:
-            sources = ", ".join(built.sources) or "nothing that names what the tests need, so only pytest is in it"
-            self.sink(
-                Noted(
-                    f"the environment for Python {answer.version} was made in {made.record.seconds:.0f} s by "
-                    f"{built.installer}, from {sources}"
-                )
-            )
-        for what in built.left_out:
-            self.sink(Noted(f"not in the environment for Python {answer.version}: {what}"))
+            what = "nothing names what the tests need, so of that only pytest is in it"
+            if built.sources:
+                what = f"requirements from {', '.join(built.sources)}"
+            took = f"{made.record.seconds:.0f} s by {built.installer}"
+            self.sink(Noted(f"the environment for Python {answer.version} was made in {took}; {what}"))
+        for absent in built.left_out:
+            self.sink(Noted(f"not in the environment for Python {answer.version}: {absent}"))
         if built.state is not None:
             self.sink(
                 Noted(
