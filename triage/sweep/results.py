@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from triage.model.sweep import Result, State
 from triage.model.verdict import Report, Verdict
+from triage.report.words import plural
 
 BASELINE = "baseline"
 FORKED = "baseline (forked)"
@@ -23,13 +24,13 @@ def result_of(
     known = replace(known, summary=report.summary, complete=report.complete)
     expected, passed = _expected(report)
     if expected and report.signature is None and report.verdict is not Verdict.STABLE_FAIL:
-        why = f"marked as an expected failure: failed so in {expected} trials, passed in {passed}"
+        why = f"marked as an expected failure: failed so in {plural(expected, 'trial')}, passed in {passed}"
         return replace(known, state=State.EXPECTED_FAILURE, why=why)
     rates = {rate.arm: rate for rate in report.rates if rate.trials}
     return replace(
         known,
         state=State.EXAMINED,
-        why=f"marked as an expected failure, and passed in {passed} of {passed} trials" if passed else "",
+        why=f"marked as an expected failure, and passed in {passed} of {plural(passed, 'trial')}" if passed else "",
         verdict=report.verdict,
         cause=report.cause,
         strength=report.strength,
