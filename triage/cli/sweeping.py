@@ -11,7 +11,7 @@ from pathlib import Path
 from triage.cli.output import write
 from triage.cli.progress import Progress, progress_for_stderr
 from triage.errors import ExitCode, UsageError
-from triage.model.events import Event, ExperimentFinished, TargetsChosen
+from triage.model.events import Event, ExperimentFinished, ExperimentStarted
 from triage.model.sweep import Conclusion, Selection, Shard
 from triage.model.verdict import Report
 from triage.report import json_report, sweep_json, sweep_markdown, sweep_text
@@ -123,19 +123,18 @@ class Told:
 
     def __init__(self, progress: Progress) -> None:
         self.progress = progress
-        self._done = 0
+        self._number = 0
         self._of = 0
 
     def __call__(self, event: Event) -> None:
         """Take one event in."""
         self.progress(event)
-        if isinstance(event, TargetsChosen):
-            self._of = len(event.targets)
+        if isinstance(event, ExperimentStarted):
+            self._number, self._of = event.number, event.of
         elif isinstance(event, ExperimentFinished):
-            self._done += 1
             result = result_of(event.report, event.unfit)
             more = result.why or headline(event.report)
-            line = f"{self._done} of {self._of}: {TITLES[kind(result)]} ({prose(more)}): {visible(result.target)}\n"
+            line = f"{self._number} of {self._of}: {TITLES[kind(result)]} ({prose(more)}): {visible(result.target)}\n"
             self.progress.aside(lambda: _say(line))
 
 

@@ -30,7 +30,7 @@ def render(conclusion: Conclusion) -> str:
         else "",
         _table(conclusion),
         *_grave(conclusion),
-        _section("Other failures", "", [_other(result) for result in said.other_failures(conclusion)]),
+        _section("What else was found", "", [_other(result) for result in said.other_findings(conclusion)]),
         _comparison(conclusion),
         _removable(conclusion),
         _without_verdict(conclusion),

@@ -42,11 +42,11 @@ def render(conclusion: Conclusion, *, width: int = 100, colour: bool = False) ->
             page.add("no command has been confirmed to do it")
         page.add(f"everything else: triage show {report.experiment}")
     page.listed(
-        "other failures",
+        "what else was found",
         [
             f"{whole(visible(result.target))}, {prose(said.said(result))}: {prose(result.summary)} "
             f"({whole(f'triage show {result.experiment}')})"
-            for result in said.other_failures(conclusion)
+            for result in said.other_findings(conclusion)
         ],
     )
     _comparison(page, conclusion)

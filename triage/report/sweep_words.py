@@ -186,8 +186,8 @@ def grave(conclusion: Conclusion) -> list[Report]:
     return [report for report in ordered if is_grave(report)]
 
 
-def other_failures(conclusion: Conclusion) -> list[Result]:
-    """Return the tests that failed and have no section of their own, gravest first."""
+def other_findings(conclusion: Conclusion) -> list[Result]:
+    """Return the tests without a section of their own that are not known to be stable, gravest first."""
     own = {report.target for report in grave(conclusion)}
     without = {Verdict.STABLE_PASS, *State}
     return [one for one in by_gravity(conclusion.sweep.results) if one.target not in own and kind(one) not in without]
