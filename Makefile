@@ -51,6 +51,7 @@ fixtures: envs
 
 schema: $(VENV)/.dev
 	$(BIN)/python scripts/schema.py
+	$(BIN)/python scripts/sweep_schema.py
 
 clean:
 	rm -rf $(VENV) .envs .triage
