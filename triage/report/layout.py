@@ -91,10 +91,11 @@ def shorten(text: str, width: int) -> str:
     """Cut in the middle, marked by `...`, what is wider than `width` columns."""
     if cell_len(text) <= width:
         return text
-    head, tail = text, text
-    while cell_len(head) > (width - 3 + 1) // 2:
+    before, behind = max(0, width - 3 + 1) // 2, max(0, width - 3) // 2
+    head, tail = text[:before], text[len(text) - behind :]
+    while cell_len(head) > before:
         head = head[:-1]
-    while cell_len(tail) > (width - 3) // 2:
+    while cell_len(tail) > behind:
         tail = tail[1:]
     return f"{head}...{tail}"
 
