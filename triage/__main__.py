@@ -1,5 +1,5 @@
 """`python -m triage`."""
 
-from triage.cli.main import entry
+from triage.cli.start import entry
 
 entry()

@@ -276,13 +276,15 @@ def _run(arguments: list[str]) -> int:
     except TriageError as error:
         _complain(error.message, error.hint)
         return int(error.exit_code)
-    except (KeyboardInterrupt, typer.Abort):
+    except (KeyboardInterrupt, typer.Abort):  # outside of a command
         _complain("interrupted")
         return int(ExitCode.INTERRUPTED)
     except BrokenPipeError:
         return int(ExitCode.OK)
     except Exception as error:  # noqa: BLE001 - the last line of defence
         return _unexpected(error)
+    if result == ExitCode.INTERRUPTED and not isinstance(result, ExitCode):
+        _complain("interrupted")  # Typer makes a bare 130 of KeyboardInterrupt; ours has said what is known
     return int(result or 0)
 
 

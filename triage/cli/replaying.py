@@ -11,7 +11,7 @@ from triage.cli.running import width
 from triage.errors import ExitCode, UsageError
 from triage.model.encoding import encode
 from triage.report import replays
-from triage.session.investigate import terminated_as_interrupt
+from triage.session.interrupting import Interruptions
 from triage.session.replay import ReplayOptions, replay
 
 CONDITIONS = ("failed", "passed")
@@ -21,7 +21,7 @@ def run(options: ReplayOptions, *, format_: str, fail_on: str | None) -> ExitCod
     """Replay, print what came of it, and return the exit status: 1 if any failed, or none did, where `fail_on` says so."""
     if fail_on is not None and fail_on not in CONDITIONS:
         raise UsageError(f"`{fail_on}` is no condition", f"there are {', '.join(CONDITIONS)}")
-    with terminated_as_interrupt(), progress_for_stderr() as progress:
+    with Interruptions(), progress_for_stderr() as progress:
         result = replay(options, progress, Path.cwd(), os.environ)
     write(encode(result).decode() + "\n" if format_ == "json" else replays.render(result, width()) + "\n")
     if result.interrupted:

@@ -12,6 +12,7 @@ from triage.errors import ExitCode, UnrunnableError
 from triage.model.verdict import Report
 from triage.report import json_report, markdown, text
 from triage.report.colour import is_wanted
+from triage.session.interrupting import StoppedError
 from triage.session.investigate import investigate, unrunnable
 from triage.session.options import RunOptions, parse_duration, parse_provision, parse_verdicts
 
@@ -52,7 +53,7 @@ def run(
     try:
         with progress_for_stderr() as progress:
             return investigate(options, progress, lambda report: progress.aside(lambda: print_report(report, format_)))
-    except UnrunnableError as error:
+    except (UnrunnableError, StoppedError) as error:
         if format_ == "json":
             for node_id in node_ids:
                 print_report(unrunnable(node_id, error), format_)

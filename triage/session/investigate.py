@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
-import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import FrameType
 
-from triage.errors import PRECEDENCE, ExitCode, UnrunnableError
+from triage.errors import PRECEDENCE, ExitCode, TriageError
 from triage.factors.registry import factors
 from triage.model.events import EventSink, ExperimentStarted, Noted, Preparing, TargetsChosen
 from triage.model.surface import Surface
@@ -19,6 +16,7 @@ from triage.model.verdict import Environment, Report
 from triage.runner.cold import ColdRunner
 from triage.session import controls, resume
 from triage.session.experiment import Experiment, UnfitError
+from triage.session.interrupting import Doing, Interruptions
 from triage.session.options import RunOptions, check_factors
 from triage.session.prepare import Prepared, prepare
 from triage.session.summary import headed, unfit_finding
@@ -40,33 +38,48 @@ def investigate(
 
     Node ids that are `known`, which is asked after `TargetsChosen`, are left out.
 
-    Returns the exit status of the design. Raises `TriageError` for what keeps any test from being tried. SIGINT and
-    SIGTERM end the running experiment; what it knows is reported all the same.
+    Returns the exit status of the design. Raises `TriageError` for what keeps any test from being tried. SIGINT, SIGTERM and
+    SIGHUP end the running experiment; what it knows is reported all the same. Raises `StoppedError` if that is nothing.
     """
     check_factors([*options.factors, *options.skip], list(factors()))
     began = time.monotonic()
-    with terminated_as_interrupt():
-        prepared, runner = prepare(options, cwd or Path.cwd(), os.environ if environ is None else environ, sink)
+    doing = Doing(sink)
+    with Interruptions() as interruptions:
         try:
-            for text in runner.notes:
-                sink(Noted(text))
-            project = prepared.project
-            surface = resume.surface(project, options, prepared.environment.variables)
-            sink(TargetsChosen(targets=prepared.targets, project=project, state=str(runner.state), surface=surface))
-            sink(Preparing("running the controls"))
-            unforkable = controls.check(prepared.project, runner)
-            # The budget bounds a target in all; but a collection that takes minutes must leave something for trials.
-            spent = min(time.monotonic() - began - prepared.installing, PREPARING_SHARE * options.budget)
-            return _all(prepared, options, runner, sink, deliver, spent, unforkable, surface, known or _none)
-        finally:
-            runner.close()
+            prepared, runner = prepare(options, cwd or Path.cwd(), os.environ if environ is None else environ, doing)
+            try:
+                for text in runner.notes:
+                    sink(Noted(text))
+                project = prepared.project
+                surface = resume.surface(project, options, prepared.environment.variables)
+                sink(TargetsChosen(targets=prepared.targets, project=project, state=str(runner.state), surface=surface))
+                doing(Preparing("running the controls"))
+                unforkable = controls.check(prepared.project, runner)
+                # The budget bounds a target in all; but a collection that takes minutes must leave something for trials.
+                spent = min(time.monotonic() - began - prepared.installing, PREPARING_SHARE * options.budget)
+                return _all(
+                    prepared,
+                    options,
+                    runner,
+                    sink,
+                    deliver,
+                    spent,
+                    unforkable,
+                    surface,
+                    known or _none,
+                    interruptions,
+                )
+            finally:
+                runner.close()
+        except KeyboardInterrupt:
+            raise doing.stopped() from None
 
 
 def _none(_node_id: str) -> bool:
     return False
 
 
-def unrunnable(target: str, error: UnrunnableError) -> Report:
+def unrunnable(target: str, error: TriageError) -> Report:
     """Return what is known of a target that could not be tried at all: why, and what to do."""
     return headed(
         (unfit_finding(error.message, error.hint or ""),),
@@ -89,65 +102,65 @@ def _all(
     unforkable: str | None,
     surface: Surface,
     known: Callable[[str], bool],
+    interruptions: Interruptions,
 ) -> ExitCode:
     codes: set[ExitCode] = {ExitCode.OK}
+    delivered = 0
     with History(runner.state / "history.db") as history:
         for number, target in enumerate(prepared.targets, 1):
             if known(target.id):
                 continue
-            kept = resume.find(history, prepared.project, target, options, surface, sink)
-            experiment = Experiment(
-                prepared,
-                target,
-                options,
-                runner,
-                history,
-                sink,
-                spent if number == 1 else 0.0,
-                unforkable,
-                surface,
-                kept,
-            )
-            sink(
-                ExperimentStarted(
-                    experiment=experiment.id,
-                    target=target.id,
-                    number=number,
-                    of=len(prepared.targets),
-                    budget_seconds=options.budget,
-                    factors=tuple(factors()),
+            try:
+                kept = resume.find(history, prepared.project, target, options, surface, sink)
+                experiment = Experiment(
+                    prepared,
+                    target,
+                    options,
+                    runner,
+                    history,
+                    sink,
+                    spent if number == 1 else 0.0,
+                    unforkable,
+                    surface,
+                    kept,
                 )
-            )
-            code, report = _one(experiment)
-            deliver(report)
+                sink(
+                    ExperimentStarted(
+                        experiment=experiment.id,
+                        target=target.id,
+                        number=number,
+                        of=len(prepared.targets),
+                        budget_seconds=options.budget,
+                        factors=tuple(factors()),
+                    )
+                )
+            except KeyboardInterrupt:
+                if not delivered:
+                    raise
+                codes.add(ExitCode.INTERRUPTED)
+                break
+            code, unfit = _end(experiment)
+            with interruptions.held():
+                report = experiment.report(unfit, interrupted=code is ExitCode.INTERRUPTED)
+                deliver(report)
+            delivered += 1
             if report.verdict in options.fail_on:
                 codes.add(ExitCode.CONDITION)
-            codes.add(code)
-            if code is ExitCode.INTERRUPTED:
+            codes.add(ExitCode.INTERRUPTED if interruptions.pending else code)
+            if ExitCode.INTERRUPTED in codes:
                 break
+        left = [target for target in prepared.targets[delivered:] if not known(target.id)]
+        if left and ExitCode.INTERRUPTED in codes and options.selection is None:
+            sink(Noted(f"interrupted: {len(left)} of {len(prepared.targets)} tests were not reached"))
     return next(code for code in PRECEDENCE if code in codes)
 
 
-def _one(experiment: Experiment) -> tuple[ExitCode, Report]:
+def _end(experiment: Experiment) -> tuple[ExitCode, UnfitError | None]:
+    """Run an experiment and say how it ended."""
     try:
         experiment.run()
     except KeyboardInterrupt:
-        return ExitCode.INTERRUPTED, experiment.report(interrupted=True)
+        return ExitCode.INTERRUPTED, None
     except UnfitError as error:
-        return ExitCode.UNRUNNABLE, experiment.report(error)
-    return ExitCode.OK, experiment.report()
-
-
-@contextmanager
-def terminated_as_interrupt() -> Iterator[None]:
-    """Treat SIGTERM and SIGHUP like Ctrl-C, so that what is known is reported."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        return ExitCode.UNRUNNABLE, error
+    return ExitCode.OK, None

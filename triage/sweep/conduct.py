@@ -22,7 +22,8 @@ from triage.model.events import (
 from triage.model.sweep import Conclusion, Result, Start, State, Sweep
 from triage.model.trial import Stage
 from triage.model.verdict import Environment, Report
-from triage.session.investigate import investigate, terminated_as_interrupt
+from triage.session.interrupting import Interruptions, StoppedError
+from triage.session.investigate import investigate
 from triage.session.options import RunOptions
 from triage.store.sweeps import SweepLog, read_sweeps
 from triage.sweep.compare import before, compare, since
@@ -48,12 +49,12 @@ def conduct(
     """
     here = cwd or Path.cwd()
     conductor = Conductor(options, command, sink, deliver, here)
-    with terminated_as_interrupt():
+    with Interruptions():
         try:
             code = investigate(
                 options, conductor, conductor.deliver, here, os.environ if environ is None else environ, conductor.knows
             )
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, StoppedError):
             if conductor.start is None:
                 raise
             code = ExitCode.INTERRUPTED
