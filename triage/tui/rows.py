@@ -66,7 +66,7 @@ class Rows(Canvas):
         self._measure()
         if place != self.cursor:
             self.cursor = place
-            self.scroll_to(y=max(0, place - above), animate=False)
+            self._scroll(place - above)
         self.refresh()
         self.post_message(self.Moved(self.key))
 
@@ -133,6 +133,10 @@ class Rows(Canvas):
     def _follow(self) -> None:
         top = self.scroll_offset.y
         if self.cursor < top:
-            self.scroll_to(y=self.cursor, animate=False)
+            self._scroll(self.cursor)
         elif self.cursor >= top + self._visible:
-            self.scroll_to(y=self.cursor - self._visible + 1, animate=False)
+            self._scroll(self.cursor - self._visible + 1)
+
+    def _scroll(self, top: int) -> None:
+        # By force: rows that were shown a moment ago may not have their scrollbar yet, and without one Textual would not scroll.
+        self.scroll_to(y=max(0, top), animate=False, force=True)
