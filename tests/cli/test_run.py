@@ -246,7 +246,7 @@ def test_every_cause_is_explained(project):
 def test_a_suite_that_is_too_long_does_not_eat_the_budget(project):
     slow = "import threading\n\n\ndef test_slow():\n    threading.Event().wait(900)\n"
     result = project.write(test_a=slow, test_b=PASSES).triage(
-        "run", "test_b.py", "--format", "json", "--budget", "20s", "--trials", "16", "--skip", "repeat"
+        "run", "test_b.py", "--format", "json", "--budget", "40s", "--trials", "16", "--skip", "repeat"
     )
     verdict = valid(result.verdict)
     assert (result.status, verdict["verdict"]) == (0, "stable_pass")
