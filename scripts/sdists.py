@@ -33,8 +33,8 @@ CASES = {
 BEFORE = (
     "**What was changed after a first run.** With 90 s, on a machine under heavy load, cachetools (517 trials), tenacity (140) and "
     "toolz (817) were",
-    "`stable_pass`, and boltons `undetermined`: 14 trials, no failure, budget spent. So the budget was raised to 150 s. The expectation had "
-    "been exactly two",
+    "`stable_pass`, and boltons `undetermined`: 14 trials, no failure, budget spent. "
+    "So the budget was raised to 150 s. The expectation had been exactly two",
     "interpreters; boltons needs nothing but pytest, so that of `triage` took part too, and it was changed to what stands above. "
     "The tests themselves were not exchanged after a run.",
 )
@@ -161,8 +161,8 @@ def write(rows: list[dict[str, Any]]) -> None:
         f"`make everyday` downloads and unpacks source distributions and runs `triage run TEST --budget {BUDGET}` with",
         f"{' and '.join(f'`--python {python}`' for python in PYTHONS)}; none of these interpreters has pytest. Expected: "
         "`stable_pass` with bounds, environments for",
-        "both, nothing written into the project but `.triage`. An interpreter of `triage` that has all that the project names takes "
-        "part as its own.",
+        "both, nothing written into the project but `.triage`. An interpreter of `triage` that has all that the project "
+        "names takes part as its own.",
         "",
         *BEFORE,
         "",
