@@ -23,6 +23,7 @@ from triage.runner.forks import ForkPool, UnforkableError, supported
 from triage.runner.installation import write
 from triage.runner.outcome import judge
 from triage.runner.process import ProcessEnd
+from triage.targets.takeover import SILENT
 
 SOURCE = '''\
 """Tests with known outcomes, written by `triage` to check its own instrument; safe to delete."""
@@ -265,13 +266,14 @@ def _run(
 
 def _request(project: Project, runner: ColdRunner, target: str, names: list[str], limit: float, repeat: int) -> Request:
     levels = tuple(level for level in project.levels if level.startswith("without="))
+    silent = (option for option in project.options if option in SILENT)
     folder = runner.state / FOLDER
     return Request(
         invocation=Invocation(
             root=project.root,
             python=project.interpreters[0].path,
             node_ids=_ids(runner, tuple(f"{FILE}::{name}" for name in names)),
-            options=("-c", str(folder / "pytest.ini"), "--rootdir", str(folder)),
+            options=("-c", str(folder / "pytest.ini"), "--rootdir", str(folder), *silent),
             levels=(*levels, *([f"repeat={repeat}"] if repeat > 1 else [])),
         ),
         target=f"{FILE}::{target}",

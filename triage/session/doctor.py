@@ -23,11 +23,11 @@ from triage.session import controls
 from triage.session.past import FILE
 from triage.store.health import examine
 from triage.targets.assembly import assemble
-from triage.targets.configuration import configured, find_root
+from triage.targets.configuration import configured, find_configuration, find_root
 from triage.targets.environment import inherited
 from triage.targets.inspection import ask
 from triage.targets.interpreters import Found, all_interpreters, installed
-from triage.targets.takeover import Taken, take_over
+from triage.targets.takeover import Taken, quiet, take_over
 
 COLLECTION_LIMIT = 300.0
 """Seconds; a collection that takes longer is taken for a hang."""
@@ -130,10 +130,11 @@ def _collect(
     runner: ColdRunner, chosen: tuple[Interpreter, ...], environ: Mapping[str, str]
 ) -> tuple[Tests, Project, str]:
     """Return what pytest collects, the project as trials would get it, and why it cannot be run, if it cannot."""
+    silent = quiet(configured(find_configuration(runner.root), environ))
     finished = runner.run(
         Request(
             invocation=Invocation(
-                root=str(runner.root), python=chosen[0].path, node_ids=(), options=("--collect-only", "-q")
+                root=str(runner.root), python=chosen[0].path, node_ids=(), options=(*silent, "--collect-only", "-q")
             ),
             target=None,
             arm=BASELINE,

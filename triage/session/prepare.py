@@ -23,10 +23,10 @@ from triage.session.selection import arguments_of, despite, refuse_expression, s
 from triage.session.steadiness import Collect, Stopwatch, explained, look
 from triage.targets import ci, nodeids
 from triage.targets.assembly import assemble, targets
-from triage.targets.configuration import configured
+from triage.targets.configuration import configured, find_configuration
 from triage.targets.environment import Inherited, inherited
 from triage.targets.split import starts_of
-from triage.targets.takeover import Taken, take_over
+from triage.targets.takeover import Taken, quiet, take_over
 
 COLLECTION_LIMIT = 600.0
 """Seconds; a collection that takes longer is taken for a hang."""
@@ -65,7 +65,8 @@ def prepare(options: RunOptions, cwd: Path, environ: Mapping[str, str], sink: Ev
         arguments = arguments_of(request, options.selection)
         files = tuple(dict.fromkeys(argument.file for argument in request.arguments))
         marked = options.selection.options if options.selection else ()
-        collection = collector.collect(arguments, Taken(), files, marked)
+        expected = configured(find_configuration(root), environment.variables, options.pytest_args)
+        collection = collector.collect(arguments, Taken(options=quiet(expected)), files, marked)
         inifile = Path(collection.inifile) if collection.inifile else None
         settings = configured(inifile, environment.variables, options.pytest_args)
         taken = take_over(collection.plugins, settings)
@@ -149,7 +150,7 @@ class _Collector:
             refuse_expression(trial.stderr)
         if trial.exit_status == 4 and not collection.items and not collection.errors and fallback != node_ids:
             return self.collect(fallback, taken, marked=marked) if fallback else collection
-        if trial.exit_status == 4 and not collection.items:
+        if trial.exit_status == 4:  # also with items: a setting that `--strict-config` does not know
             raise UnrunnableError(
                 f"pytest could not collect: {_why(None, trial.stderr, trial.stdout)}", _hint(trial.command)
             )

@@ -56,6 +56,11 @@ def find_root(folder: Path) -> Path | None:
     return None
 
 
+def find_configuration(root: Path) -> Path | None:
+    """Return the file in `root` that pytest would take its configuration from, or None."""
+    return next((root / name for name in CONFIG_FILES if is_configuration(root / name)), None)
+
+
 def is_configuration(file: Path) -> bool:
     """Whether pytest would take its configuration from `file`; an unreadable one counts, so that pytest can complain."""
     if not file.is_file():

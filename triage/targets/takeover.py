@@ -7,6 +7,7 @@ a factor is there to ask. One entry of a table for each; to take over another pl
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -52,12 +53,22 @@ class Entry(Struct, frozen=True, kw_only=True):
     """Plugins inside pytest that are unregistered in the same way; which of them are there depends on what pytest finds."""
     changes_collection: bool = False
     """Whether ids or their order differ without it."""
+    unless: str = ""
+    """A word (`-p no:logging`) that makes its options unknown."""
+    writes: bool = False
+    """Whether it writes a file of the user's even where pytest only collects."""
     why: str
     """One sentence for the user."""
 
     def applies(self, active: Sequence[Plugin], configured: Configured) -> bool:
         """Whether it is there and switched on."""
         if self.names and not self.among(active):
+            return False
+        return self.is_on(configured)
+
+    def is_on(self, configured: Configured) -> bool:
+        """Whether it is switched on, provided that it is there."""
+        if self.unless and any(word.endswith(self.unless) for word in configured.words):
             return False
         if not self.triggers and not self.settings:
             return True
@@ -74,6 +85,7 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 _HIDES = "switched off: a rerun that passes hides the failure that is looked for"
 _ORDERS = "taken over by the factor `order`: trials run in pytest's own order unless an arm says otherwise"
+_OVERWRITES = "switched off: a trial must not overwrite the report of your own runs"
 _COUNTS = "switched off: repetition is a factor of its own"
 
 TABLE: tuple[Entry, ...] = (
@@ -121,6 +133,7 @@ TABLE: tuple[Entry, ...] = (
         names=("pytest_cov",),
         triggers=("--cov",),
         options=("--no-cov",),
+        writes=True,
         why="switched off: tracing changes the timing of the test",
     ),
     Entry(
@@ -146,6 +159,39 @@ TABLE: tuple[Entry, ...] = (
         why="left on: its limit is part of how the test is run, and a test that it ends is a failure",
     ),
     Entry(
+        what="--junitxml",
+        triggers=("--junitxml", "--junit-xml"),
+        options=("--junitxml=",),
+        writes=True,
+        why=_OVERWRITES,
+    ),
+    Entry(
+        what="pytest-html", names=("html",), triggers=("--html",), options=("--html=",), writes=True, why=_OVERWRITES
+    ),
+    Entry(
+        what="pytest-reportlog",
+        names=("pytest_reportlog",),
+        triggers=("--report-log",),
+        options=("--report-log=",),
+        writes=True,
+        why=_OVERWRITES,
+    ),
+    Entry(
+        what="log_file",
+        triggers=("--log-file",),
+        settings=("log_file",),
+        options=(f"--log-file={os.devnull}",),
+        unless="no:logging",
+        writes=True,
+        why="switched off: a trial must not write into a log file of yours",
+    ),
+    Entry(
+        what="--basetemp",
+        triggers=("--basetemp",),
+        parts=("basetemp",),
+        why="taken over: each trial has a folder for temporary files of its own, outside of the project",
+    ),
+    Entry(
         what="-x, --maxfail",
         triggers=("-x", "--exitfirst", "--maxfail"),
         options=("--maxfail=0",),
@@ -168,6 +214,10 @@ TABLE: tuple[Entry, ...] = (
 )
 
 
+SILENT = frozenset(option for entry in TABLE if entry.writes for option in entry.options)
+"""Options that keep pytest from writing the user's report and log files."""
+
+
 class Taken(Struct, frozen=True, kw_only=True):
     """What trials add to the user's setup, and what the report says about it."""
 
@@ -176,6 +226,11 @@ class Taken(Struct, frozen=True, kw_only=True):
     takeovers: tuple[Takeover, ...] = ()
     recollect: bool = False
     """Whether ids or their order may differ under these options and levels: collect again with them before choosing."""
+
+
+def quiet(configured: Configured) -> tuple[str, ...]:
+    """Return what keeps pytest from writing the user's report and log files, for a run before its plugins are known."""
+    return tuple(option for entry in TABLE if entry.writes and entry.is_on(configured) for option in entry.options)
 
 
 def take_over(plugins: Sequence[Plugin], configured: Configured) -> Taken:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from triage.model.project import Plugin
 from triage.targets.configuration import configured
-from triage.targets.takeover import Taken, take_over
+from triage.targets.takeover import Taken, quiet, take_over
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 LEVELS = REPOSITORY / "triage" / "probe"
@@ -250,6 +251,47 @@ def test_timeout_stays(python: str, project: Path) -> None:
     assert "timeout: 60.0s" in after.process.stdout
     assert (taken.options, taken.levels) == ((), ())
     assert [takeover.what for takeover in taken.takeovers] == ["pytest-timeout"]
+
+
+WRITES = (
+    "import logging\ndef test_it(tmp_path):\n    logging.warning('x')\n    open('base', 'w').write(str(tmp_path))\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("addopts", "setting"),
+    [
+        ("--junitxml=mine", ""),
+        ("--log-file=mine", ""),
+        ("", "log_file = mine"),
+        ("--basetemp=mine", ""),
+    ],
+)
+def test_files_of_the_users_own_runs_are_left_alone(python: str, project: Path, addopts: str, setting: str) -> None:
+    (project / "test_it.py").write_text(WRITES)
+    (project / "pytest.ini").write_text(f"[pytest]\naddopts = {addopts}\n{setting}\n")
+    mine = project / "mine"
+    run(python, project, ())
+    assert mine.exists()
+    shutil.rmtree(mine) if mine.is_dir() else mine.unlink()
+    settings = configured(project / "pytest.ini", {})
+    taken = take_over([], settings)
+    after = run(python, project, (), taken)
+    assert after.outcomes == ["passed"], after.process.stderr
+    assert not mine.exists()
+    assert not Path((project / "base").read_text()).is_relative_to(project)
+    assert len(taken.takeovers) == 1
+    collected = run(python, project, (), Taken(options=(*quiet(settings), "--collect-only")))
+    assert collected.selected == ["test_it.py::test_it"]
+    assert not mine.exists(), "nor by a first look, when plugins are not known"
+
+
+def test_a_log_file_without_the_plugin_that_writes_it(python: str, project: Path) -> None:
+    (project / "test_it.py").write_text("def test_it():\n    pass\n")
+    (project / "pytest.ini").write_text("[pytest]\naddopts = -p no:logging\nlog_file = mine\n")
+    settings = configured(project / "pytest.ini", {})
+    assert quiet(settings) == ()
+    assert run(python, project, (), take_over([], settings)).outcomes == ["passed"]
 
 
 @pytest.mark.parametrize("addopts", ["-x", "-vx", "--exitfirst", "--maxfail=1", "--maxfail 1"])

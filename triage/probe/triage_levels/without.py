@@ -1,6 +1,7 @@
 """`without=a,b`: plugins that have no effect any more, while their options and marks stay known.
 
-`-p no:NAME` would make pytest reject the options and marks of NAME that the user's configuration mentions.
+`basetemp` among them is pytest's option of that name. `-p no:NAME` would make pytest reject the options and marks of NAME
+that the user's configuration mentions.
 
 PYTEST_DONT_REWRITE
 """
@@ -10,6 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
+BASE = "basetemp"
 
 
 class Plugin:
@@ -26,12 +29,14 @@ class Plugin:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        """Hide xdist from the plugins' own `pytest_configure`, if there are no workers.
+        """Forget a `basetemp`; hide xdist from the plugins' own `pytest_configure`, if there are no workers.
 
         In it they declare their marks, so it must run; but some that rerun failures also start a thread and a socket there to
         talk to xdist's workers.
         """
         manager: Any = config.pluginmanager
+        if BASE in self.names and not hasattr(config, "workerinput"):
+            config.option.basetemp = None  # workers are given theirs by xdist
         workers = getattr(config.option, "numprocesses", None) or getattr(config.option, "tx", None)
         if not workers and not hasattr(config, "workerinput"):
             known = manager.hasplugin
