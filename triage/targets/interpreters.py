@@ -176,7 +176,10 @@ def installed(root: Path, environ: Mapping[str, str]) -> Iterator[Found]:
     folders = (folder for pattern in _ENVIRONMENT_FOLDERS for folder in sorted(root.glob(pattern)))
     own = [(python, f"`{folder.relative_to(root)}`") for folder in folders if (python := _python_in(folder))]
     found = [one.executable for one in iter_interpreters("cpython", cache=None, env=environ) if one.executable]
-    others = [*((path, "found on this machine") for path in found), *((p, "pyenv") for p in _pyenv_versions("3", environ))]
+    others = [
+        *((path, "found on this machine") for path in found),
+        *((p, "pyenv") for p in _pyenv_versions("3", environ)),
+    ]
     seen: set[tuple[str, str]] = set()
     for path, origin in (*_designated(root, environ), *_of_tools(root, environ), *own, *others):
         tried = _tried(path, origin, root, environ)
