@@ -206,15 +206,24 @@ def plan(
 
 def read(request: Request, scratch: Scratch, end: ProcessEnd) -> tuple[Wire | None, Judgement]:
     """Read what a trial left in its folder and judge it."""
-    return interpret(request, end, read_all(scratch.wire), read_crash(scratch.crash), scratch)
+    marks = [scratch.lost, *scratch.folder.glob(f"{scratch.lost.name}.*")]
+    reason = next(filter(None, map(read_lost, marks)), None)
+    return interpret(request, end, read_all(scratch.wire), read_crash(scratch.crash), scratch, lost=reason)
 
 
 def interpret(
-    request: Request, end: ProcessEnd, recorded: bytes, crash: str, scratch: Scratch | None = None
+    request: Request,
+    end: ProcessEnd,
+    recorded: bytes,
+    crash: str,
+    scratch: Scratch | None = None,
+    *,
+    lost: str | None = None,
 ) -> tuple[Wire | None, Judgement]:
     """Judge a trial by its end, by what the probe `recorded`, and by what `faulthandler` wrote.
 
-    `scratch` is where workers of xdist, if there are any, have left their own records.
+    `scratch` is where workers of xdist, if there are any, have left their own records; `lost` is why the probe could not write
+    all that it saw.
     """
     wire = None
     if not request.probed:
@@ -232,7 +241,26 @@ def interpret(
             verdict = judge_workers(wire, end, workers, target=request.target, crash=crash)
         else:
             verdict = judge(wire, end, target=request.target, repeat=request.repeat, crash=crash)
+        if lost is not None:
+            verdict = incomplete(verdict, lost)
     return wire, verdict if request.memory is None else tool_made(verdict, request.memory)
+
+
+def read_lost(path: Path) -> str | None:
+    """Return what the mark of a record with a gap says; None if there is no gap."""
+    try:
+        return str(path.readlink())
+    except OSError:
+        return None
+
+
+def incomplete(verdict: Judgement, why: str) -> Judgement:
+    """Take back what was concluded from the silence of a probe that could not write; what it did write stands."""
+    by_signal = verdict.outcome is Outcome.CRASHED and verdict.signal is not None
+    if by_signal or verdict.outcome in {Outcome.FAILED, Outcome.ERROR, Outcome.HUNG, Outcome.KILLED, Outcome.BROKEN}:
+        return verdict
+    reason = f"the probe could not write all that it saw: {why[:1].lower()}{why[1:]}"
+    return Judgement(outcome=Outcome.BROKEN, reason=reason, signal=verdict.signal, sequence=verdict.sequence)
 
 
 def read_crash(path: Path) -> str:

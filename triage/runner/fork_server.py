@@ -23,7 +23,7 @@ from triage.model.arm import BASELINE
 from triage.model.invocation import Invocation
 from triage.model.trial import Stage
 from triage.runner.closing import Closing
-from triage.runner.cold import ColdRunner, Finished, Request, interpret, make_trial, read, read_crash
+from triage.runner.cold import ColdRunner, Finished, Request, interpret, make_trial, read, read_crash, read_lost
 from triage.runner.oom import killed_since, oom_kills
 from triage.runner.process import GRACE, HEAD_BYTES, LINGER, TAIL_BYTES, CancelledError, Output, ProcessEnd, Supervised
 from triage.runner.scratch import Scratch, end_strays, scratch_folder, start_time
@@ -194,7 +194,8 @@ class ForkServer(Closing):
         end = self._supervise(request.limit, began)
         died = end.signal is not None or end.limit_hit
         recorded = self._head + self._wire_file.read()
-        wire, verdict = interpret(request, end, recorded, read_crash(self.scratch.crash) if died else "")
+        crash = read_crash(self.scratch.crash) if died else ""
+        wire, verdict = interpret(request, end, recorded, crash, lost=read_lost(self.scratch.lost))
         try:
             self._tidy()
         except OSError:
@@ -311,6 +312,8 @@ class ForkServer(Closing):
         if self._wire_file.tell() > MOST_WIRE:
             os.truncate(self.scratch.wire, 0)
             self._wire_file.seek(0)
+        with contextlib.suppress(FileNotFoundError):
+            self.scratch.lost.unlink()
         with contextlib.suppress(OSError):
             if self.scratch.crash.stat().st_size:
                 os.truncate(self.scratch.crash, 0)

@@ -22,6 +22,7 @@ from pathlib import Path
 from msgspec import Struct
 
 NAME = re.compile(r"^tri-(?P<pid>[0-9a-f]+)-(?P<start>[0-9a-f]+)-[0-9a-f]+$")
+LOST = "lost-"
 PROC = Path("/proc")
 numbers = itertools.count(1)
 
@@ -50,6 +51,11 @@ class Scratch(Struct, frozen=True):
     def wire(self) -> Path:
         """What the probe tells."""
         return self.folder / "wire"
+
+    @property
+    def lost(self) -> Path:
+        """A link that the probe makes where it could not write all that it saw; it leads to the reason."""
+        return self.folder / f"{LOST}{self.wire.name}"
 
     @property
     def crash(self) -> Path:

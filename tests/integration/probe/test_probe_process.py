@@ -263,20 +263,30 @@ def test_a_wire_that_cannot_be_opened_breaks_nothing(project):
     assert "not recording" in result.stderr
 
 
-def test_a_full_disk_breaks_nothing(project):
-    project.write(
-        "test_a.py",
-        """\
-        import resource, signal
-        def test_full():
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
-        def test_after(): pass
-        """,
-    )
+LIMITS = """\
+import resource, signal
+def test_limits():
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, {hard}))
+def test_after():
+    assert resource.getrlimit(resource.RLIMIT_FSIZE) == (0, {hard})
+"""
+
+
+def test_a_limit_of_the_targets_files_is_not_the_records(project):
+    project.write("test_a.py", LIMITS.format(hard="resource.RLIM_INFINITY"))
     result = project.run("-p", "no:cacheprovider")
     assert result.status == 0, result.stdout
-    assert result.started() == ["test_full"]
+    assert result.started() == ["test_limits", "test_after"]
+    assert not (project.outside / "lost-wire").is_symlink()
+
+
+def test_what_cannot_be_written_breaks_nothing_and_leaves_a_mark(project):
+    project.write("test_a.py", LIMITS.format(hard=0))
+    result = project.run("-p", "no:cacheprovider")
+    assert result.status == 0, result.stdout
+    assert result.started() == ["test_limits"]
+    assert "limited" in str((project.outside / "lost-wire").readlink())
 
 
 def test_pytests_cache_is_the_trials(project):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import resource
 import sys
 import time
 import traceback
@@ -16,6 +17,8 @@ from typing import Any, Callable
 
 HIGH = 200
 """Descriptors that a target opens for itself are below this."""
+LOST = "lost-"
+"""Before the name of the file: the mark that something could not be written; it leads to the reason."""
 CUT = "\n[... {} characters left out ...]\n"
 GET_TAG: int = getattr(fcntl, "F_GETSIG", 0)
 SET_TAG: int = getattr(fcntl, "F_SETSIG", 0)
@@ -54,7 +57,7 @@ class Appender:
     """A file that stays reachable for appending, even if the target closes every descriptor it finds."""
 
     def __init__(self, path: str) -> None:
-        self._path = os.path.abspath(path)
+        self.path = os.path.abspath(path)
         # One for each file: where all descriptors were closed, another of ours may be the first to be open under this number.
         self._tag = next(TAGS, 0)
         self._open = os.open
@@ -67,7 +70,7 @@ class Appender:
 
     def _reopen(self) -> None:
         """Open at a high number: a low one is what others write to if the target has closed 1 and 2."""
-        low = self._open(self._path, self._flags, 0o600)
+        low = self._open(self.path, self._flags, 0o600)
         try:
             self._fd = self._fcntl(low, self._duplicate, HIGH)
         except OSError:
@@ -101,7 +104,7 @@ class Appender:
 
 
 class Wire:
-    """Writes events. Nothing here raises: what cannot be written is lost, the target goes on."""
+    """Writes events. Nothing here raises: what cannot be written is lost, which a mark beside the file says; the target goes on."""
 
     def __init__(self, path: str, text_limit: int) -> None:
         self._file = Appender(path)
@@ -114,12 +117,18 @@ class Wire:
         self._pid = os.getpid()
         self._began = self._clock()
         self._torn = False
+        self._limits, self._set_limits, self._fsize = resource.getrlimit, resource.setrlimit, resource.RLIMIT_FSIZE
+        self._unlimited = resource.RLIM_INFINITY
+        self._size = os.fstat
+        self._link = os.symlink
+        self._mark = os.path.join(os.path.dirname(self._file.path), LOST + os.path.basename(path))
+        self.lost = False
 
     def begin_again(self) -> None:
         """In a forked child that is a trial of its own: write, which other forks do not."""
         self._pid = self._getpid()
         self._began = self._clock()
-        self._torn = False
+        self._torn = self.lost = False
 
     def fileno(self) -> int:
         """Return the descriptor of the file."""
@@ -133,8 +142,12 @@ class Wire:
     def emit(self, event: str, **keys: object) -> None:
         """Write one event."""
         if self.in_own_process:
-            with suppress(Exception):  # what cannot be encoded must not fail the target's test
-                self.write(event, encode(keys)[1:-1])
+            try:
+                text = encode(keys)[1:-1]
+            except Exception as error:  # noqa: BLE001 - what cannot be encoded must not fail the target's test
+                self._lose(error)
+                return
+            self.write(event, text)
 
     def write(self, event: str, keys: str) -> None:
         """Write one event whose keys are JSON already."""
@@ -147,9 +160,36 @@ class Wire:
             microseconds = int((self._clock() - self._began) * 1e6)  # a whole number is written at a third of the price
             line = f'{{"e":"{event}","t":{microseconds}e-6{"," if keys else ""}{keys}}}\n'
             data = ("\n" + line if self._torn else line).encode("ascii")
-            self._torn = self._write(self._file.fileno(), data) != len(data)
-        except Exception:  # noqa: BLE001 - a full disk must not fail the target's test
+            written = self._append(self._file.fileno(), data)
+            self._torn = written != len(data)
+            if self._torn:
+                self._lose(OSError(0, "No space left"))
+        except Exception as error:  # noqa: BLE001 - a full disk must not fail the target's test
+            self._lose(error)
+
+    def _append(self, fd: int, data: bytes) -> int:
+        """Write, also if the target has limited the size of its files: that is not meant for ours.
+
+        Asked before and not after a failure: whoever set the signal's handler back to the system's would be killed.
+        """
+        limits = self._limits(self._fsize)
+        if limits[0] == self._unlimited:
+            return self._write(fd, data)
+        if limits[1] != self._unlimited and self._size(fd).st_size + len(data) > limits[1]:
+            raise OSError(0, "the target has limited the size of files")
+        self._set_limits(self._fsize, (limits[1], limits[1]))
+        try:
+            return self._write(fd, data)
+        finally:
+            self._set_limits(self._fsize, limits)
+
+    def _lose(self, error: BaseException) -> None:
+        """Leave a mark that the record has a gap: a link, which takes no space on a full disk and has no size."""
+        if self.lost:
             return
+        self.lost = True
+        with suppress(Exception):
+            self._link(str(getattr(error, "strerror", None) or type(error).__name__)[:50], self._mark)
 
     def cut(self, text: str) -> str:
         """Shorten in the middle what is longer than the plan allows."""
