@@ -68,15 +68,15 @@ def find_own(root: Path, environ: Mapping[str, str], explicit: Sequence[str] = (
 
     The first of these that has a pytest: the active virtual environment (`VIRTUAL_ENV`, then `CONDA_PREFIX`); `.venv`, then
     `venv`, in `root`; the environments of the tools that the project uses (`managers.environments`); and then, if
-    `needs` are given only one that meets them, the interpreter of `triage` itself; the first of `explicit`; without any,
-    `python3` and `python` on `PATH`. With `needs`, where nothing is complete the first of these, and of pyenv's versions, that
-    an environment for the project can be made with; that of `triage` last.
+    `needs` are given only one that meets them or can be made to, the first of `explicit`; the interpreter of `triage` itself;
+    without any named, `python3` and `python` on `PATH`. With `needs`, where nothing is complete the first of these, and of
+    pyenv's versions, that an environment for the project can be made with; that of `triage` last.
     Raises `UnrunnableError` if there is none, or if one of the environments that the user has set up (active, or in `root`)
     does not start or is too old: to go on silently with another would test something else.
     """
     incomplete: list[Found] = []
     for found in _own_candidates(root, environ, explicit, needs):
-        if found.ready:
+        if found.ready or (found.origin.startswith("--python ") and needs is not None and _can_serve(found, needs)):
             return found
         incomplete.append(found)
     if needs is not None:
@@ -98,18 +98,18 @@ def _own_candidates(
         if found.problem is not None and not isinstance(found.problem, NoPytestError):
             raise found.problem
         yield found
-    later = [(path, origin, None) for path, origin in _of_tools(root, environ)]
-    for path, origin, wanted in (*later, (sys.executable, OF_TRIAGE, needs)):
-        tried = _tried(path, origin, root, environ, wanted)
-        if tried and (tried.problem is None or origin == OF_TRIAGE):
+    for path, origin in _of_tools(root, environ):
+        tried = _tried(path, origin, root, environ, None)
+        if tried and tried.problem is None:
             yield tried
-    if explicit and explicit[0] != ALL:
-        yield find(explicit[0], root, environ, needs)
-        return
-    bare = [*_on_path(("python3", "python"), environ)]
-    if needs is not None:
-        bare += [(path, "pyenv") for path in _pyenv_versions("3", environ)]
-    for path, origin in bare:
+    named = explicit[:1] if ALL not in explicit[:1] else ()
+    for spec in named:
+        yield find(spec, root, environ, needs)
+    rest = [(sys.executable, OF_TRIAGE)]
+    if not named:
+        rest += _on_path(("python3", "python"), environ)
+        rest += [(path, "pyenv") for path in _pyenv_versions("3", environ)] if needs is not None else ()
+    for path, origin in rest:
         if tried := _tried(path, origin, root, environ, needs):
             yield tried
 
@@ -145,7 +145,7 @@ def find(spec: str, root: Path, environ: Mapping[str, str], needs: Needs | None 
         found = _tried(path, origin, root, environ, None if of_project else needs)
         if found is None or not matches(version, found.answer.version, free_threaded=found.answer.free_threaded):
             continue
-        if found.ready:
+        if found.ready or (found.origin.startswith("--python ") and needs is not None and _can_serve(found, needs)):
             return found
         incomplete.append(found)
     if not incomplete:

@@ -94,10 +94,9 @@ class TestOwn:
         assert own_interpreter(root, {**environ, "VIRTUAL_ENV": str(tmp_path / "active")}).path == mine
 
     def test_then_that_of_triage(self, root: Path, environ: dict[str, str]) -> None:
-        assert own_interpreter(root, environ, [BASE]).path == sys.executable
+        assert own_interpreter(root, environ).path == sys.executable
 
-    @pytest.mark.usefixtures("triage_without_pytest")
-    def test_then_the_first_that_was_named(self, root: Path, tmp_path: Path, environ: dict[str, str]) -> None:
+    def test_before_that_the_first_that_was_named(self, root: Path, tmp_path: Path, environ: dict[str, str]) -> None:
         first, second = make_environment(tmp_path / "first"), make_environment(tmp_path / "second")
         assert own_interpreter(root, environ, [first, second]).path == first
 
