@@ -108,11 +108,20 @@ class ColdRunner(Closing):
     def run(self, request: Request) -> Finished:
         """Run one trial to the end of its last process.
 
-        Raises CancelledError after `cancel`, and passes on KeyboardInterrupt; in both cases nothing is left running.
-        Raises OSError if no process can be started here at all.
+        Raises CancelledError after `cancel`, and passes on KeyboardInterrupt; in both cases nothing is left running. What
+        the system refuses (a full disk, no more processes) makes a broken trial.
         """
+        started = time.time()
+        try:
+            return self._run(request, started)
+        except OSError as error:
+            end = ProcessEnd(error=f"no trial can be started: {refused(error)}")
+            command = request.invocation.command(self.base)
+            trial = make_trial(request, end, None, judge(None, end, target=None), started=started, command=command)
+            return Finished(trial=trial, end=end)
+
+    def _run(self, request: Request, started: float) -> Finished:
         with scratch_folder() as scratch:
-            started = time.time()
             environment = self.environment(request, scratch)
             end = run_supervised(
                 request.invocation.argv,
@@ -176,6 +185,12 @@ class ColdRunner(Closing):
                 if NO_CACHE in self.root.joinpath(name).read_text(encoding="utf-8", errors="replace"):
                     return True
         return False
+
+
+def refused(error: OSError) -> str:
+    """Say what the system refused, and where."""
+    why = (error.strerror or str(error)).lower()
+    return f"{why}: `{error.filename}`" if error.filename else why
 
 
 def release(cancelled: int, cancel: int, borrowed: Path | None) -> None:

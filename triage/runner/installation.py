@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.resources
 import os
 from importlib.resources.abc import Traversable
@@ -10,7 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from triage.model.invocation import LEVELS_PLUGIN, PLUGINS_FOLDER
-from triage.runner.scratch import new_folder
+from triage.runner.scratch import new_folder, remove
 
 PROBE_PLUGIN = "triage_probe"
 OWN_FOLDER = ".triage"
@@ -36,14 +37,19 @@ class Installation(Struct, frozen=True, kw_only=True):
 
 def install(root: Path, workdir: Path) -> Installation:
     """Install below `workdir` and below `.triage` of `root`; where that cannot be written, in a temporary folder."""
+    own = root / OWN_FOLDER
+    existed = own.exists()
     try:
         return install_below(workdir, root / PLUGINS_FOLDER)
     except OSError as error:
+        if not existed:
+            remove(own)
         borrowed = new_folder()
         placed = install_below(borrowed, borrowed / "plugins")
         note = (
-            f"`{OWN_FOLDER}` cannot be written ({error.strerror or error}): the levels plugin lies in a temporary "
-            "folder, and a printed command that needs it works only where it can be written"
+            f"`{OWN_FOLDER}` cannot be written ({(error.strerror or str(error)).lower()}): nothing of this run is kept for "
+            f"`triage show` and `triage replay`, and a printed command that needs `{PLUGINS_FOLDER}` works only where that can be "
+            "written"
         )
         return Installation(
             probe=placed.probe,
@@ -92,5 +98,10 @@ def write(path: Path, content: bytes) -> None:
     except FileNotFoundError:
         pass
     temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    temporary.write_bytes(content)
-    temporary.replace(path)
+    try:
+        temporary.write_bytes(content)
+        temporary.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise

@@ -21,6 +21,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from triage.errors import UnrunnableError
+
 NAME = re.compile(r"^tri-(?P<pid>[0-9a-f]+)-(?P<start>[0-9a-f]+)-[0-9a-f]+$")
 LOST = "lost-"
 PROC = Path("/proc")
@@ -87,7 +89,7 @@ def scratch_folder(parent: Path | None = None) -> Iterator[Scratch]:
 
 def new_folder(parent: Path | None = None) -> Path:
     """Make a folder that only this user can enter and that bears this process' name."""
-    base = parent or Path(tempfile.gettempdir())
+    base = parent or temporary_folder()
     pid = os.getpid()
     while True:
         folder = base / f"tri-{pid:x}-{start_time(pid) or 0:x}-{next(numbers):x}"
@@ -96,6 +98,25 @@ def new_folder(parent: Path | None = None) -> Path:
         except FileExistsError:
             continue
         return folder
+
+
+def temporary_folder() -> Path:
+    """Return the system's folder for temporary files; raises `UnrunnableError` where none can be written.
+
+    Python would then take the current folder, which is the user's.
+    """
+    try:
+        found = tempfile.gettempdir()
+    except FileNotFoundError:
+        found = ""
+    if not found or (
+        found == str(Path.cwd()) and found not in {os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")}
+    ):
+        raise UnrunnableError(
+            "no folder for temporary files can be written",
+            hint="free space there, or set TMPDIR to a folder that has some",
+        )
+    return Path(found)
 
 
 def start_time(pid: int) -> int | None:
@@ -131,7 +152,7 @@ def remove(folder: Path) -> None:
 
 def sweep(parent: Path | None = None) -> int:
     """Remove the folders that dead `triage` processes left, with any process that still uses one; returns how many."""
-    base = parent or Path(tempfile.gettempdir())
+    base = parent or temporary_folder()
     stale = [entry for entry in base.glob("tri-*") if is_stale(entry)]
     for folder in stale:
         end_strays(Scratch(folder).temporary)
