@@ -23,6 +23,7 @@ def drive(tmp_path: Path) -> Callable[..., None]:
     def run(script: Callable[[Driver], Awaitable[None]], size: tuple[int, int] = NARROW) -> None:
         async def main() -> None:
             app = TriageApp(tmp_path)
+            app.animation_level = "none"  # scrolling would take a second and be redrawn sixty times
             try:
                 async with app.run_test(size=size, notifications=True) as pilot:
                     driver = Driver(app, pilot)

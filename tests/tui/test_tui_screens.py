@@ -163,7 +163,8 @@ def test_trials_and_one_of_them(drive, record):
         assert "Copy" not in driver.footer
         await driver.press("escape")
         assert driver.rows.key == "2"
-        await driver.press("slash", *"seed", "enter")
+        await driver.filter("seed")
+        await driver.press("enter")
         assert [row.key for row in driver.rows.table.rows] == ["1"]
         await driver.press("escape")
         assert len(driver.rows.table.rows) == 3
@@ -179,17 +180,17 @@ def test_filter(drive, record):
 
     async def script(driver):
         everything = driver.targets
-        await driver.press("slash", *"PLUM b]")
+        await driver.filter("PLUM b]")
         assert driver.targets == ["tests/test_plum[a b].py::test_plum[a b]"]
         assert "1 of 3 experiments" in driver.lines[0]
         await driver.press("enter")
         await driver.until(lambda: driver.app.focused is driver.rows)
         await driver.press("escape")
         assert driver.targets == everything
-        await driver.press("slash", *"real bug")
+        await driver.filter("real bug")
         assert driver.targets == ["tests/test_pear.py::test_pear"]
-        await driver.press(*"ger?q")
-        assert "no experiment contains `real bugger?q`" in driver.notice
+        await driver.press("g", "question_mark", "q")
+        assert "no experiment contains `real bugg?q`" in driver.notice
         driver.check_layout()
         await driver.press("escape")
         assert driver.targets == everything

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rich.cells import cell_len
+from textual.widgets import Input
 
 from triage.model.arm import BASELINE, Arm, Level
 from triage.model.outcome import Outcome
@@ -81,6 +82,12 @@ class Driver:
 
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
+        await self.settle()
+
+    async def filter(self, text: str) -> None:
+        """Open the filter and paste a text into it."""
+        await self.press("slash")
+        self.app.screen.query_one(Input).insert_text_at_cursor(text)
         await self.settle()
 
     async def settle(self) -> None:
