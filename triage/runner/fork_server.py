@@ -338,9 +338,13 @@ def hypothesis_seed(invocation: Invocation) -> int | str | None:
 
 
 def hello_pid(scratch: Scratch) -> int:
-    """Return the process id that a probe has told."""
+    """Return the process id that a probe has told; raises `UnforkableError` if it could not."""
     first = scratch.wire.read_bytes().partition(b"\n")[0]
-    return int(msgspec.json.decode(first)["pid"])
+    try:
+        return int(msgspec.json.decode(first)["pid"])
+    except (ValueError, KeyError):
+        why = read_lost(scratch.lost) or "it is damaged"
+        raise UnforkableError(f"the server's record cannot be read: {why}") from None
 
 
 def children(pid: int) -> tuple[int, ...]:

@@ -21,6 +21,8 @@ TIME_LIMIT = 30.0
 """Seconds. An interpreter answers in a fraction of one; a cold file system or a slow network drive may take several."""
 OLDEST_PYTHON = (3, 8)
 OLDEST_PYTEST = 7
+_NOTHING_OF_HERE = "import sys\nif sys.path[:1] == ['']:\n    del sys.path[0]\n"
+"""Keeps modules of the current folder from being imported."""
 _MARK = "triage-interpreter:"
 _MOST_OUTPUT = 1 << 20
 
@@ -211,12 +213,12 @@ def _run(
     Output goes to files and the process gets a group of its own, so that neither a child that outlives it nor one that
     keeps its output open can hold us up.
     """
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryDirectory() as empty:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         try:
             process = subprocess.Popen(
-                [path, "-c", script],
+                [path, "-c", _NOTHING_OF_HERE + script],
                 env=dict(environ),
-                cwd=folder or empty,
+                cwd=folder or "/",  # no folder of ours: killed, we would leave it behind
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,

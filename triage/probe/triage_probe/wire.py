@@ -163,7 +163,7 @@ class Wire:
             written = self._append(self._file.fileno(), data)
             self._torn = written != len(data)
             if self._torn:
-                self._lose(OSError(0, "No space left"))
+                self._lose(OSError(0, "No space left on device"))
         except Exception as error:  # noqa: BLE001 - a full disk must not fail the target's test
             self._lose(error)
 

@@ -1,0 +1,159 @@
+"""Folders that cannot be written, disks that are full, a history of the future, two at once, secrets."""
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import command, environment
+from hostile_processes import MARK, NOBODY, as_ordinary_user, left_after, run, small_disk
+
+__all__ = ["small_disk"]
+PASSES = "def test_one():\n    assert True\n"
+FEW = ("--format", "json", "--trials", "3", "--skip", "repeat")
+
+
+def names(folder):
+    return {path.name for path in Path(folder).iterdir()}
+
+
+def test_a_project_that_an_ordinary_user_cannot_write(project, tmp_path):
+    project.write(test_a=PASSES)
+    before = names(tmp_path)
+    outside = Path("/tmp" if os.getuid() == 0 else tmp_path) / f"triage-test-{os.getpid()}"
+    outside.mkdir()
+    if os.getuid() == 0:
+        os.chown(outside, NOBODY, NOBODY)
+    tmp_path.chmod(0o555)
+    words = as_ordinary_user(command("run", "test_a.py", *FEW))
+    try:
+        done = run(words, cwd=tmp_path, env=environment(TMPDIR=str(outside), HOME=str(outside), **{MARK: "readonly"}))
+        if done.returncode == 99:
+            pytest.skip("this process may not become an ordinary user who can read the interpreter")
+        left = names(outside)
+    finally:
+        tmp_path.chmod(0o755)
+        shutil.rmtree(outside)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["rates"][0]["failed"] == 0
+    (note,) = done.stderr.splitlines()
+    assert note.startswith("note: `.triage` cannot be written (permission denied): nothing of this run is kept")
+    assert names(tmp_path) == before
+    assert not {name for name in left if name.startswith("tri-")}
+    assert left_after("readonly") == {}
+
+
+def test_a_project_on_a_full_disk(project, small_disk):
+    root = small_disk.path
+    (root / "pytest.ini").write_text("[pytest]\n")
+    (root / "test_a.py").write_text(PASSES)
+    small_disk.fill()
+    before = names(root)
+    done = run(command("run", "test_a.py", *FEW), cwd=root, env=environment())
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["rates"][0]["failed"] == 0
+    assert "(no space left on device): nothing of this run is kept" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert names(root) == before
+
+
+FILLS = """
+import os, tempfile
+
+def fill():
+    fd, _ = tempfile.mkstemp()
+    try:
+        while True:
+            os.write(fd, b"x" * 4096)
+    except OSError:
+        os.close(fd)
+
+def test_fills():
+    fill()
+
+def test_fails():
+    fill()
+    raise AssertionError("a long message" * 700)
+"""
+
+
+def test_a_test_that_fills_the_disk_of_its_temporary_files(project, small_disk):
+    project.write(test_a=FILLS)
+    result = project.triage("run", "test_a.py", *FEW, env={"TMPDIR": str(small_disk.path)})
+    fills, fails = result.verdicts
+    assert fills["verdict"] != "stable_fail"
+    assert all(rate["failed"] == 0 for rate in fills["rates"])
+    assert fails["cause"] is None
+    assert fails["summary"].startswith("Nothing was found out: no trial came to an end: the probe could not write all")
+    assert "no space left on device" in fails["summary"]
+    assert result.status == 3
+    assert names(small_disk.path) == set()
+
+
+def test_hardly_any_room_for_temporary_files(project, small_disk):
+    """Either there is enough for trials, or it is said why there is not."""
+    project.write(test_a=PASSES)
+    small_disk.fill(leave=2 * 4096)
+    result = project.triage("run", "test_a.py", *FEW, env={"TMPDIR": str(small_disk.path)})
+    assert result.status in {0, 3}, result.err
+    assert "Traceback" not in result.err
+    assert "fault of triage" not in result.err
+
+
+def test_a_history_of_a_newer_version_is_read_only(project):
+    project.write(test_a=PASSES)
+    first = project.triage("run", "test_a.py", *FEW).verdict
+    path = project.path / ".triage" / "history.db"
+    with sqlite3.connect(path) as history:
+        (version,) = history.execute("pragma user_version").fetchone()
+        history.execute(f"pragma user_version = {version + 1}")
+    history.close()
+    before = path.read_bytes()
+    result = project.triage("run", "test_a.py", *FEW)
+    assert result.status == 0
+    assert result.verdict["rates"][0]["failed"] == 0
+    (note,) = result.err.splitlines()
+    assert note.startswith("note: this experiment is not recorded any further: ")
+    assert "was written by a newer version of triage and is not changed" in note
+    assert path.read_bytes() == before
+    assert project.triage("show", "--format", "json").verdict["experiment"] == first["experiment"]
+
+
+def test_two_at_once_do_not_disturb_each_other(project):
+    project.write(test_a=PASSES)
+    both = [
+        subprocess.Popen(
+            command("run", "test_a.py", *FEW),
+            cwd=project.path,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    said = [process.communicate(timeout=120) for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    assert [err for _, err in said] == ["", ""]
+    experiments = {json.loads(out)["experiment"] for out, _ in said}
+    assert len(experiments) == 2
+    with sqlite3.connect(project.path / ".triage" / "history.db") as history:
+        assert history.execute("pragma integrity_check").fetchone() == ("ok",)
+    listed = project.triage("history", "--format", "json")
+    assert {verdict["id"] if "id" in verdict else verdict["experiment"] for verdict in listed.verdicts} == experiments
+
+
+def test_secrets_of_the_environment_are_not_kept(project):
+    secret = "hunter2-of-the-environment"
+    text = "import os\n\n\ndef test_one():\n    number = len(os.environ['API_TOKEN'])\n    assert number == 0\n"
+    result = project.write(test_a=text).triage(
+        "run", "test_a.py", *FEW, env={"API_TOKEN": secret, "PYTEST_ADDOPTS": f"-o junit_suite_name={secret}"}
+    )
+    assert result.verdict["rates"][0]["failed"] > 0
+    assert secret not in result.out + result.err
+    files = [path for path in (project.path / ".triage").rglob("*") if path.is_file()]
+    assert files
+    assert [path for path in files if secret.encode() in path.read_bytes()] == []
