@@ -93,14 +93,17 @@ def test_a_test_that_fills_the_disk_of_its_temporary_files(project, small_disk):
     assert names(small_disk.path) == set()
 
 
-def test_hardly_any_room_for_temporary_files(project, small_disk):
-    """Either there is enough for trials, or it is said why there is not."""
+def test_no_room_for_temporary_files(project, small_disk):
     project.write(test_a=PASSES)
-    small_disk.fill(leave=2 * 4096)
+    small_disk.fill(leave=6 * 4096)
     result = project.triage("run", "test_a.py", *FEW, env={"TMPDIR": str(small_disk.path)})
-    assert result.status in {0, 3}, result.err
-    assert "Traceback" not in result.err
-    assert "fault of triage" not in result.err
+    assert result.status == 3
+    told, hint = result.err.splitlines()
+    assert told.startswith("error: no room for trials: only ")
+    assert f"KiB are free in `{small_disk.path}`" in told
+    assert hint == "hint: free space there, or set TMPDIR to a folder that has some"
+    assert result.verdict["next"] == hint.removeprefix("hint: ")
+    assert names(small_disk.path) == {"filler"}
 
 
 def test_a_history_of_a_newer_version_is_read_only(project):

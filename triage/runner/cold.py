@@ -23,7 +23,7 @@ from triage.runner.closing import Closing
 from triage.runner.installation import OWN_FOLDER, PROBE_PLUGIN, install
 from triage.runner.outcome import Judgement, judge
 from triage.runner.process import ProcessEnd, run_supervised
-from triage.runner.scratch import Scratch, end_strays, remove, scratch_folder, sweep
+from triage.runner.scratch import Scratch, check_room, end_strays, remove, scratch_folder, sweep
 from triage.runner.wire import VERSION, Wire, WireError, read_wire
 from triage.runner.workers import Recorded, judge_workers, numbered, ungrouped
 from triage.targets.configuration import CONFIG_FILES
@@ -81,6 +81,7 @@ class ColdRunner(Closing):
         self.root = root.absolute()
         self.base = dict(base_environment)
         sweep()
+        check_room()
         self.installation = install(self.root, (workdir or self.root / OWN_FOLDER).absolute())
         self.cancelled, self._cancel = os.pipe()
         os.set_blocking(self._cancel, False)
@@ -249,7 +250,8 @@ def interpret(
             grouped = "loadgroup" in request.invocation.options
             workers = read_workers(scratch, wire, grouped=grouped) if scratch is not None else ()
         except WireError as error:
-            return None, Judgement(outcome=Outcome.BROKEN, reason=str(error))
+            reason = str(error) if lost is None else unwritten(lost)
+            return None, Judgement(outcome=Outcome.BROKEN, reason=reason)
         reached = (event for worker in workers for event in worker.wire.reached)
         wire = replace(wire, reached=(*wire.reached, *reached))
         if workers and end.error is None:
@@ -274,8 +276,12 @@ def incomplete(verdict: Judgement, why: str) -> Judgement:
     by_signal = verdict.outcome is Outcome.CRASHED and verdict.signal is not None
     if by_signal or verdict.outcome in {Outcome.FAILED, Outcome.ERROR, Outcome.HUNG, Outcome.KILLED, Outcome.BROKEN}:
         return verdict
-    reason = f"the probe could not write all that it saw: {why[:1].lower()}{why[1:]}"
-    return Judgement(outcome=Outcome.BROKEN, reason=reason, signal=verdict.signal, sequence=verdict.sequence)
+    return Judgement(outcome=Outcome.BROKEN, reason=unwritten(why), signal=verdict.signal, sequence=verdict.sequence)
+
+
+def unwritten(why: str) -> str:
+    """Say that a record has a gap."""
+    return f"the probe could not write all that it saw: {why[:1].lower()}{why[1:]}"
 
 
 def read_crash(path: Path) -> str:

@@ -25,6 +25,8 @@ from triage.errors import UnrunnableError
 
 NAME = re.compile(r"^tri-(?P<pid>[0-9a-f]+)-(?P<start>[0-9a-f]+)-[0-9a-f]+$")
 LOST = "lost-"
+LEAST_ROOM = 1 << 20
+"""Bytes that must be free for temporary files: a trial's own are some ten thousand."""
 PROC = Path("/proc")
 numbers = itertools.count(1)
 
@@ -89,7 +91,7 @@ def scratch_folder(parent: Path | None = None) -> Iterator[Scratch]:
 
 def new_folder(parent: Path | None = None) -> Path:
     """Make a folder that only this user can enter and that bears this process' name."""
-    base = parent or temporary_folder()
+    base = parent or Path(tempfile.gettempdir())
     pid = os.getpid()
     while True:
         folder = base / f"tri-{pid:x}-{start_time(pid) or 0:x}-{next(numbers):x}"
@@ -100,23 +102,20 @@ def new_folder(parent: Path | None = None) -> Path:
         return folder
 
 
-def temporary_folder() -> Path:
-    """Return the system's folder for temporary files; raises `UnrunnableError` where none can be written.
-
-    Python would then take the current folder, which is the user's.
-    """
+def check_room() -> None:
+    """Raise `UnrunnableError` where temporary files have no place."""
+    hint = "free space there, or set TMPDIR to a folder that has some"
     try:
-        found = tempfile.gettempdir()
+        folder = tempfile.gettempdir()
     except FileNotFoundError:
-        found = ""
-    if not found or (
-        found == str(Path.cwd()) and found not in {os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")}
-    ):
-        raise UnrunnableError(
-            "no folder for temporary files can be written",
-            hint="free space there, or set TMPDIR to a folder that has some",
-        )
-    return Path(found)
+        raise UnrunnableError("no folder for temporary files can be written", hint=hint) from None
+    named = {os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")}
+    if folder == str(Path.cwd()) and folder not in named:  # Python's last resort, which is the user's
+        raise UnrunnableError("no folder for temporary files can be written", hint=hint)
+    system = os.statvfs(folder)
+    free = system.f_bavail * system.f_frsize
+    if system.f_blocks and free < LEAST_ROOM:
+        raise UnrunnableError(f"no room for trials: only {free >> 10} KiB are free in `{folder}`", hint=hint)
 
 
 def start_time(pid: int) -> int | None:
@@ -152,7 +151,7 @@ def remove(folder: Path) -> None:
 
 def sweep(parent: Path | None = None) -> int:
     """Remove the folders that dead `triage` processes left, with any process that still uses one; returns how many."""
-    base = parent or temporary_folder()
+    base = parent or Path(tempfile.gettempdir())
     stale = [entry for entry in base.glob("tri-*") if is_stale(entry)]
     for folder in stale:
         end_strays(Scratch(folder).temporary)
