@@ -57,6 +57,7 @@ MATRIX: dict[str, tuple[str, ...]] = {
     },
     "py3.11-plugins": (PYTEST["pytest9"], *PLUGINS),
     "py3.11-takeover": (PYTEST["pytest9"], *TAKEN_OVER),
+    "py3.11-async": (PYTEST["pytest9"], "anyio", "pytest-asyncio"),
 }
 """Name (which begins with the interpreter's version) to requirements."""
 

@@ -1,5 +1,6 @@
 """Folders that cannot be written, disks that are full, a history of the future, two at once, secrets."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 from conftest import command, environment
 from hostile_processes import MARK, NOBODY, as_ordinary_user, left_after, run, small_disk
+
+from triage.store.history import History
 
 __all__ = ["small_disk"]
 PASSES = "def test_one():\n    assert True\n"
@@ -108,12 +111,12 @@ def test_no_room_for_temporary_files(project, small_disk):
 
 def test_a_history_of_a_newer_version_is_read_only(project):
     project.write(test_a=PASSES)
-    first = project.triage("run", "test_a.py", *FEW).verdict
     path = project.path / ".triage" / "history.db"
-    with sqlite3.connect(path) as history:
-        (version,) = history.execute("pragma user_version").fetchone()
-        history.execute(f"pragma user_version = {version + 1}")
-    history.close()
+    with History(path) as history:
+        first = history.start("test_a.py::test_one", str(project.path))
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        (version,) = database.execute("pragma user_version").fetchone()
+        database.execute(f"pragma user_version = {version + 1}")
     before = path.read_bytes()
     result = project.triage("run", "test_a.py", *FEW)
     assert result.status == 0
@@ -122,16 +125,21 @@ def test_a_history_of_a_newer_version_is_read_only(project):
     assert note.startswith("note: this experiment is not recorded any further: ")
     assert "was written by a newer version of triage and is not changed" in note
     assert path.read_bytes() == before
-    assert project.triage("show", "--format", "json").verdict["experiment"] == first["experiment"]
+    assert project.triage("show", "--format", "json").verdict["experiment"] == first
 
 
-def test_two_at_once_do_not_disturb_each_other(project):
-    project.write(test_a=PASSES)
+READS = "import os\n\n\ndef test_one():\n    number = len(os.environ['API_TOKEN'])\n    assert number == 0\n"
+
+
+def test_two_at_once_keep_apart_and_keep_no_secret(project):
+    """The same test of the same project, with a secret in the environment that the test uses and does not print."""
+    secret = "hunter2-of-the-environment"
+    project.write(test_a=READS)
     both = [
         subprocess.Popen(
             command("run", "test_a.py", *FEW),
             cwd=project.path,
-            env=environment(),
+            env=environment(API_TOKEN=secret, PYTEST_ADDOPTS=f"-o junit_suite_name={secret}"),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -141,22 +149,12 @@ def test_two_at_once_do_not_disturb_each_other(project):
     said = [process.communicate(timeout=120) for process in both]
     assert [process.returncode for process in both] == [0, 0], said
     assert [err for _, err in said] == ["", ""]
-    experiments = {json.loads(out)["experiment"] for out, _ in said}
-    assert len(experiments) == 2
-    with sqlite3.connect(project.path / ".triage" / "history.db") as history:
-        assert history.execute("pragma integrity_check").fetchone() == ("ok",)
-    listed = project.triage("history", "--format", "json")
-    assert {verdict["id"] if "id" in verdict else verdict["experiment"] for verdict in listed.verdicts} == experiments
-
-
-def test_secrets_of_the_environment_are_not_kept(project):
-    secret = "hunter2-of-the-environment"
-    text = "import os\n\n\ndef test_one():\n    number = len(os.environ['API_TOKEN'])\n    assert number == 0\n"
-    result = project.write(test_a=text).triage(
-        "run", "test_a.py", *FEW, env={"API_TOKEN": secret, "PYTEST_ADDOPTS": f"-o junit_suite_name={secret}"}
-    )
-    assert result.verdict["rates"][0]["failed"] > 0
-    assert secret not in result.out + result.err
+    verdicts = [json.loads(out) for out, _ in said]
+    assert [verdict["rates"][0]["failed"] > 0 for verdict in verdicts] == [True, True]
+    with History(project.path / ".triage" / "history.db") as history:
+        kept = {entry.experiment for entry in history.list()}
+    assert kept == {verdict["experiment"] for verdict in verdicts}
+    assert len(kept) == 2
+    assert secret not in str(said)
     files = [path for path in (project.path / ".triage").rglob("*") if path.is_file()]
-    assert files
     assert [path for path in files if secret.encode() in path.read_bytes()] == []

@@ -38,7 +38,7 @@ def test_one():
         os.setsid()
         os.execv("/bin/sleep", ["sleep", "600"])
 """
-KILLS = int(os.environ.get("TRIAGE_TEST_KILLS", "5"))
+KILLS = int(os.environ.get("TRIAGE_TEST_KILLS", "4"))
 """Moments at which it is killed; more of them by hand."""
 
 
