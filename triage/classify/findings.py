@@ -27,6 +27,7 @@ from triage.classify.forked import forked_evidence, forks_pass, is_forked, made_
 from triage.classify.ranking import hypotheses
 from triage.classify.roles import Roles
 from triage.classify.stable import hiding, stable_fail, stable_pass
+from triage.classify.ways import several_ways
 from triage.classify.wording import bound, contrast, counted, happening, interval, level_of, of, sentence
 from triage.classify.workers import collection_evidence, hidden_by_xdist, left_open, replays
 from triage.model.arm import BASELINE
@@ -95,7 +96,9 @@ def classify(
                 findings.append(_finding(case, known, study, counted_trials, proposal or _undetermined(case)))
         findings.sort(key=lambda finding: VERDICT_GRAVITY.index(finding.verdict))
     findings += [only_forked(one, failures, known, study) for one, failures, known in forked]
-    findings[0] = replace(findings[0], evidence=(*findings[0].evidence, *artefacts, *collection_evidence(study)))
+    findings[0] = replace(
+        findings[0], evidence=(*findings[0].evidence, *several_ways(study), *artefacts, *collection_evidence(study))
+    )
     flaky = flakiness(everything)
     return tuple(_with(finding, left_out, flaky) for finding in findings)
 
@@ -142,7 +145,7 @@ def _finding(case: Case, known: SignatureStudy, study: Study, trials: Sequence[T
         verdict=proposal.verdict,
         cause=proposal.cause,
         strength=strength,
-        summary=_summary(case, known, trials, proposal),
+        summary=_summary(case, known, study, trials, proposal),
         signature=case.signature.text,
         culprits=proposal.culprits,
         polluters=ids if polluting and len(ids) == 1 else (),
@@ -161,7 +164,7 @@ def _finding(case: Case, known: SignatureStudy, study: Study, trials: Sequence[T
     )
 
 
-def _summary(case: Case, known: SignatureStudy, trials: Sequence[Trial], proposal: Proposal) -> str:
+def _summary(case: Case, known: SignatureStudy, study: Study, trials: Sequence[Trial], proposal: Proposal) -> str:
     what = happening(case.signature, proposal.subject)
     if not proposal.subject:
         what = f"it {what}"
@@ -171,7 +174,8 @@ def _summary(case: Case, known: SignatureStudy, trials: Sequence[Trial], proposa
         how_often = f"in {len(case.failures)} of {counted(len(_probed(trials)), 'trial')}"
         own = next((count for count in known.arms if count.arm == BASELINE.forked), None)
         if own is not None and own.failed:
-            how_often += f", and run as by the user in {of(own)} forked ones ({interval(own)})"
+            how = "run as by the user" if study.split is None else "in one process"
+            how_often += f", and {how} in {of(own)} forked ones ({interval(own)})"
     text = f"{what} {how_often}"
     if proposal.verdict is Verdict.UNDETERMINED:
         if case.trigger:

@@ -49,8 +49,9 @@ def forked_evidence(signature: Signature, counts: Sequence[ArmCount], study: Stu
     forked = known.get(BASELINE.forked)
     if forked is None or not forked.trials:
         return []
+    how = "run as the user runs it" if study.split is None else "run in one process, without the user's own workers"
     statement = (
-        f"forked from {counted(len(forked.clusters), 'process')} that had collected, and run as the user runs it, it failed so in "
+        f"forked from {counted(len(forked.clusters), 'process')} that had collected, and {how}, it failed so in "
         f"{of(forked)} trials ({interval(forked)})"
     )
     cold = known.get(BASELINE)

@@ -152,7 +152,8 @@ class _Collector:
             return self.collect(fallback, taken, marked=marked) if fallback else collection
         if trial.exit_status == 4:  # also with items: a setting that `--strict-config` does not know
             raise UnrunnableError(
-                f"pytest could not collect: {_why(None, trial.stderr, trial.stdout)}", _hint(trial.command)
+                f"pytest could not collect: {(why := _why(None, trial.stderr, trial.stdout))}",
+                _hint(trial.command, why),
             )
         return collection
 
@@ -214,5 +215,6 @@ def _why(reason: str | None, stderr: str, stdout: str) -> str:
     return reason or (lines[-1][:300] if lines else "no reason given")
 
 
-def _hint(command: str) -> str:
-    return f"see it with `{command}`"
+def _hint(command: str, why: str = "") -> str:
+    lacking = "install the plugin that the option belongs to, or " if why.startswith("unrecognized arguments") else ""
+    return f"{lacking}see it with `{command}`"
