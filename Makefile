@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c "
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test envs check null speed experiments everyday startup fixtures schema clean
+.PHONY: demo test test-all envs check null speed experiments everyday startup fixtures schema clean
 
 $(VENV)/.demo: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "error: no Python 3.11 or newer on the path (make PYTHON=/path/to/python3)" >&2; exit 2; }
@@ -23,6 +23,9 @@ envs: $(VENV)/.dev
 	$(BIN)/python scripts/envs.py
 
 test: envs
+	$(BIN)/python -m pytest -q -n 2 -m "not slow"
+
+test-all: envs
 	$(BIN)/python -m pytest -q -n 2
 
 check: $(VENV)/.dev

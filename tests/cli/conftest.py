@@ -30,7 +30,6 @@ class Result:
 LEAN = ROOT / ".envs" / "py3.11-pytest9"
 """An environment with pytest alone: plugins would multiply the price of each trial."""
 PLUGINS = ROOT / ".envs" / "py3.11-plugins"
-BYTECODE = ROOT / ".envs" / "bytecode"
 
 
 def environment(**more):
@@ -39,9 +38,6 @@ def environment(**more):
         if not (needed / "bin" / "python").exists():
             pytest.skip(f"no environment {needed.name}: `make envs` makes it")
     dropped = ("PYTEST_", "COV_", "COVERAGE", "VIRTUAL_ENV", "PYTHONHASHSEED", "PYTHONPATH", "COLUMNS", "NO_COLOR")
-    # pytest is compiled once, and not for each of many new projects; the engine's tests try the place of `triage` itself.
-    more.setdefault("PYTHONPYCACHEPREFIX", str(BYTECODE))
-    dropped += ("PYTHONDONTWRITEBYTECODE",)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
     return {**kept, "VIRTUAL_ENV": str(LEAN), **more}
 

@@ -57,6 +57,7 @@ def test_order_pollution_names_the_polluter(project, fixture):
     assert shlex.split(verdict["reproduction"]["command"])[-2:] == [*truth["polluters"], truth["target"]]
 
 
+@pytest.mark.slow
 def test_hash_order_names_the_seed(project, fixture):
     truth = fixture("hash_order")
     verdict = project.triage("run", truth["target"], *PATIENT, "--seed", "1", timeout=1300).verdict
@@ -64,6 +65,7 @@ def test_hash_order_names_the_seed(project, fixture):
     assert f"PYTHONHASHSEED={verdict['trigger']['level']}" in verdict["reproduction"]["command"]
 
 
+@pytest.mark.slow
 def test_unseeded_randomness_names_the_seed(project, fixture):
     truth = fixture("unseeded")
     verdict = project.triage("run", truth["target"], *PATIENT, "--seed", "1", timeout=1300).verdict

@@ -51,7 +51,7 @@ def test_versions(forks: Any, env: str):
     smoke(forks)
 
 
-@pytest.mark.parametrize("env", ["py3.8-pytest7", "py3.11-pytest9"])
+@pytest.mark.parametrize("env", [pytest.param("py3.8-pytest7", marks=pytest.mark.slow), "py3.11-pytest9"])
 @pytest.mark.parametrize(
     "options",
     [
@@ -108,7 +108,9 @@ def double(n):
 """
 
 
-@pytest.mark.parametrize("env", ["py3.8-pytest7", "py3.11-pytest9", "py3.13-pytest9"])
+@pytest.mark.parametrize(
+    "env", ["py3.8-pytest7", "py3.11-pytest9", pytest.param("py3.13-pytest9", marks=pytest.mark.slow)]
+)
 def test_every_kind_of_item_ends_as_in_a_cold_trial(forks: Any, env: str):
     forks.env = env
     forks.options = ("--doctest-modules", "-o", "xfail_strict=true", "-W", "error")

@@ -37,6 +37,7 @@ def test_an_effect_is_found_and_nothing_else_is_blamed(rate, factor):
     assert sum(bool(one - {factor}) for one in found) <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rate", "factor", "more"),
     [
