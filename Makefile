@@ -22,11 +22,12 @@ demo: $(VENV)/.demo
 envs: $(VENV)/.dev
 	$(BIN)/python scripts/envs.py
 
-test: envs
-	$(BIN)/python -m pytest -q -n 2 -m "not slow"
+test: $(VENV)/.dev
+	$(BIN)/python scripts/envs.py --quick
+	$(BIN)/python -m pytest -q -n 3 -m "not slow"
 
 test-all: envs
-	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m pytest -q -n 3
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -60,6 +60,9 @@ MATRIX: dict[str, tuple[str, ...]] = {
     "py3.11-async": (PYTEST["pytest9"], "anyio", "pytest-asyncio"),
 }
 """Name (which begins with the interpreter's version) to requirements."""
+QUICK = "--quick"
+SLOW = ("py3.8-pytest8", "py3.9-pytest8", "py3.10-pytest9", "py3.11-pytest7", "py3.13-pytest8")
+"""Only tests marked `slow` use these; `--quick` leaves them out."""
 
 PROBE = "import ensurepip, sys, venv; print('%d.%d' % sys.version_info[:2])"
 """Distributions of Linux split `ensurepip` off: such a Python cannot make an environment."""
@@ -161,7 +164,9 @@ def ensure(name: str) -> bool:
 
 
 def main(names: list[str]) -> int:
-    """Create the named environments, or all."""
+    """Create the named environments, or all; with `--quick` all that `make test` uses."""
+    if names == [QUICK]:
+        names = [name for name in MATRIX if name not in SLOW]
     unknown = [name for name in names if name not in MATRIX]
     if unknown:
         say(f"unknown: {', '.join(unknown)}; known: {', '.join(MATRIX)}")

@@ -13,7 +13,7 @@ from triage import __version__
 from triage.errors import TriageError, UsageError
 from triage.model.arm import BASELINE
 from triage.model.checkup import Checkup, Control, Cores, PythonFound, Store, Tests
-from triage.model.events import EventSink, Preparing
+from triage.model.events import EventSink, Noted, Preparing
 from triage.model.invocation import Invocation
 from triage.model.project import Collection, Interpreter, Project
 from triage.model.trial import Stage
@@ -25,8 +25,8 @@ from triage.store.health import examine
 from triage.targets.assembly import assemble
 from triage.targets.configuration import configured, find_configuration, find_root
 from triage.targets.environment import inherited
-from triage.targets.inspection import ask
-from triage.targets.interpreters import Found, all_interpreters, installed
+from triage.targets.inspection import NoPytestError, ask
+from triage.targets.interpreters import Found, all_interpreters, installed, resolve
 from triage.targets.takeover import Taken, quiet, take_over
 
 COLLECTION_LIMIT = 300.0
@@ -44,14 +44,7 @@ def examine_here(python: Sequence[str], sink: EventSink, cwd: Path, environ: Map
     root = find_root(cwd) or cwd
     variables = inherited(environ).variables
     sink(Preparing("looking for interpreters"))
-    advice = ""
-    chosen: tuple[Interpreter, ...] = ()
-    try:
-        chosen = all_interpreters(root, variables, tuple(python))
-    except UsageError:
-        raise
-    except TriageError as error:
-        advice = _advice(error)
+    chosen, advice = _chosen(root, variables, python, sink)
     found = _interpreters(root, variables, chosen)
     tests = None
     checked = None
@@ -79,6 +72,26 @@ def examine_here(python: Sequence[str], sink: EventSink, cwd: Path, environ: Map
         cores=cores(),
         store=store(root),
     )
+
+
+def _chosen(
+    root: Path, environ: Mapping[str, str], python: Sequence[str], sink: EventSink
+) -> tuple[tuple[Interpreter, ...], str]:
+    """Return the interpreters that trials would run in as things are, and what to do where there is none."""
+    ready = []
+    try:
+        for spec in python:
+            try:
+                resolve(spec, root, environ)
+            except NoPytestError as error:
+                sink(Noted(f"{error.message}: `triage run` makes an environment for it"))
+            else:
+                ready.append(spec)
+        return all_interpreters(root, environ, ready), ""
+    except UsageError:
+        raise
+    except TriageError as error:
+        return (), _advice(error)
 
 
 def _advice(error: TriageError) -> str:

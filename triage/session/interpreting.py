@@ -15,7 +15,7 @@ from triage.model.events import EventSink, Noted, Preparing
 from triage.model.project import Interpreter
 from triage.session.options import Provision
 from triage.targets.inspection import OLDEST_PYTHON
-from triage.targets.interpreters import ALL, Found, distinct, every_version, find, find_own
+from triage.targets.interpreters import ALL, Found, distinct, every_version, find, find_own, passed_over
 from triage.targets.requirements import Needs, read
 
 MOST_NAMED = 3
@@ -68,6 +68,8 @@ class Readier:
         problems: list[UnrunnableError] = []
         chosen: list[Interpreter] = []
         own = find_own(self.root, self.environ, specs, needs)
+        for origin in passed_over(self.root, self.environ, own):
+            self.sink(Noted(f"the environment `{origin}` has no pytest, so `{own.answer.path}` ({own.origin}) is used"))
         for found, is_own in ((own, True), *((found, False) for found in self._named(specs, needs, own))):
             try:
                 chosen.append(self._interpreter(found, fallback=is_own))

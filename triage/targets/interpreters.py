@@ -89,6 +89,16 @@ def find_own(root: Path, environ: Mapping[str, str], explicit: Sequence[str] = (
     )
 
 
+def passed_over(root: Path, environ: Mapping[str, str], own: Found) -> tuple[str, ...]:
+    """Return which environments that the user has set up come before `own` and have no pytest."""
+    passed = []
+    for path, origin in _designated(root, environ):
+        if ask(path, environ).identity == own.answer.identity:
+            break
+        passed.append(origin)
+    return tuple(passed)
+
+
 def _own_candidates(
     root: Path, environ: Mapping[str, str], explicit: Sequence[str], needs: Needs | None
 ) -> Iterator[Found]:

@@ -67,3 +67,16 @@ def test_requirements_that_cannot_be_read_matter_only_where_they_are_needed(
     readier = Readier(root, root / ".triage", environ, Provision.ALWAYS, lambda _: None)
     with pytest.raises(UnrunnableError, match=r"`pyproject\.toml` cannot be read"):
         readier.ready([])
+
+
+def test_an_environment_without_pytest_that_is_passed_over_is_named(root: Path, environ: dict[str, str]) -> None:
+    stand_in = next(Path(environ["PYENV_ROOT"]).glob("versions/3.99.1/bin/python"))
+    (root / ".venv" / "bin").mkdir(parents=True)
+    (root / ".venv" / "bin" / "python").write_text(stand_in.read_text())
+    (root / ".venv" / "bin" / "python").chmod(0o755)
+    seen: list[Event] = []
+    (used,) = Readier(root, root / ".triage", environ, Provision.NEVER, seen.append).ready([]).interpreters
+    assert used.path == sys.executable
+    assert [event.text for event in seen if isinstance(event, Noted)] == [
+        f"the environment `.venv` has no pytest, so `{sys.executable}` ({used.origin}) is used"
+    ]

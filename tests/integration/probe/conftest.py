@@ -22,15 +22,21 @@ PLUGINS = ".triage/plugins"
 MAIN = "py3.11-pytest9"
 OTHERS = (
     "py3.8-pytest7",
-    "py3.8-pytest8",
-    "py3.9-pytest8",
-    "py3.10-pytest9",
-    "py3.11-pytest7",
     "py3.12-pytest8",
-    "py3.12-pytest9",
-    "py3.13-pytest8",
     "py3.13-pytest9",
+    *(
+        pytest.param(name, marks=pytest.mark.slow)
+        for name in (
+            "py3.8-pytest8",
+            "py3.9-pytest8",
+            "py3.10-pytest9",
+            "py3.11-pytest7",
+            "py3.12-pytest9",
+            "py3.13-pytest8",
+        )
+    ),
 )
+"""`make test` takes the ends and a middle, `make test-all` every one."""
 STRICT = "[pytest]\nfilterwarnings = error\n"
 
 

@@ -38,12 +38,12 @@ def smoke(forks: Any, *, temporary: bool = True) -> None:
     "env",
     [
         "py3.8-pytest7",
-        "py3.9-pytest8",
-        "py3.10-pytest9",
-        "py3.11-pytest7",
         "py3.12-pytest8",
-        "py3.12-pytest9",
         "py3.13-pytest9",
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("py3.9-pytest8", "py3.10-pytest9", "py3.11-pytest7", "py3.12-pytest9")
+        ),
     ],
 )
 def test_versions(forks: Any, env: str):
