@@ -61,7 +61,7 @@ MATRIX: dict[str, tuple[str, ...]] = {
 }
 """Name (which begins with the interpreter's version) to requirements."""
 QUICK = "--quick"
-SLOW = ("py3.8-pytest8", "py3.9-pytest8", "py3.10-pytest9", "py3.11-pytest7", "py3.13-pytest8")
+SLOW = ("py3.8-pytest8", "py3.11-pytest7", "py3.13-pytest8")
 """Only tests marked `slow` use these; `--quick` leaves them out."""
 
 PROBE = "import ensurepip, sys, venv; print('%d.%d' % sys.version_info[:2])"
