@@ -155,7 +155,7 @@ def find(spec: str, root: Path, environ: Mapping[str, str], needs: Needs | None 
         found = _tried(path, origin, root, environ, None if of_project else needs)
         if found is None or not matches(version, found.answer.version, free_threaded=found.answer.free_threaded):
             continue
-        if found.ready or (found.origin.startswith("--python ") and needs is not None and _can_serve(found, needs)):
+        if found.ready:
             return found
         incomplete.append(found)
     if not incomplete:

@@ -12,6 +12,8 @@ from triage.errors import UnrunnableError
 from triage.model.events import Event, Noted
 from triage.session.interpreting import Readier
 from triage.session.options import Provision
+from triage.targets.interpreters import find
+from triage.targets.requirements import read
 
 
 @pytest.fixture
@@ -80,3 +82,17 @@ def test_an_environment_without_pytest_that_is_passed_over_is_named(root: Path, 
     assert [event.text for event in seen if isinstance(event, Noted)] == [
         f"the environment `.venv` has no pytest, so `{sys.executable}` ({used.origin}) is used"
     ]
+
+
+def test_a_version_is_that_of_an_interpreter_that_is_ready_before_one_that_could_be_made_so(
+    root: Path, environ: dict[str, str], tmp_path: Path
+) -> None:
+    """Also where the first of that version has no pytest and an environment could be made with it."""
+    bare = Path(environ["PYENV_ROOT"], "versions", "3.99.1", "bin", "python")
+    complete = Path(environ["PYENV_ROOT"], "versions", "3.99.0", "bin", "python")
+    complete.parent.mkdir(parents=True)
+    complete.write_text(bare.read_text().replace('"packages": {}', '"packages": {"pytest": "9.0.0"}'))
+    complete.chmod(0o755)
+    (root / "pyproject.toml").write_text('[project]\nname = "x"\n')
+    found = find("3.99", root, environ, read(root))
+    assert (found.answer.path, found.ready) == (str(complete), True)
