@@ -42,6 +42,21 @@ FINDING = {
     "next": "What to do now, in words; may be empty.",
     "signature": "What makes two failures the same, in one line; null if there is no failure.",
 }
+SHARED = {
+    "Trigger": {"factor": "Such as `hash_seed`.", "level": "Its setting."},
+    "Environment": {
+        "python": "Versions of the interpreters that were used.",
+        "pytest": "Version of pytest; null if it is not known.",
+        "platform": "Operating system and machine.",
+        "interpreters": "The interpreters again, with where each comes from.",
+    },
+    "UsedInterpreter": {
+        "version": "Its version.",
+        "origin": "How it was found; with `provisioned` where `triage` made an environment with it.",
+        "pytest": "Version of pytest in it; null if it is not known.",
+    },
+}
+"""Descriptions of what stands in several documents."""
 DESCRIPTIONS: dict[str, dict[str, str]] = {
     "Finding": FINDING,
     "Report": {
@@ -66,7 +81,6 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "lines": "From 1.",
         "what": "In words; may be empty.",
     },
-    "Trigger": {"factor": "Such as `hash_seed`.", "level": "Its setting."},
     "Rate": {
         "arm": "`baseline`, or the levels that it sets.",
         "failed": "Trials that failed.",
@@ -81,53 +95,50 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
     },
     "Evidence": {"kind": "A short name.", "statement": "In words.", "data": "What the statement rests on."},
     "Hypothesis": {"verdict": "Who would be wrong.", "cause": "Why.", "missing": "What would decide it."},
-    "Environment": {
-        "python": "Versions of the interpreters that were used.",
-        "pytest": "Version of pytest; null if it is not known.",
-        "platform": "Operating system and machine.",
-        "interpreters": "The interpreters again, with where each comes from.",
-    },
-    "UsedInterpreter": {
-        "version": "Its version.",
-        "origin": "How it was found; with `provisioned` where `triage` made an environment with it.",
-        "pytest": "Version of pytest in it; null if it is not known.",
-    },
+    **SHARED,
 }
 
 
-def schema() -> dict[str, Any]:
-    """Return the schema; objects are open, and every key that is always printed is required."""
-    (_,), definitions = msgspec.json.schema_components([Report], ref_template="#/$defs/{name}")
-    for name, descriptions in DESCRIPTIONS.items():
-        definition = definitions[name]
-        properties = definition["properties"]
-        for key, description in descriptions.items():
-            properties[key] = {**_without_default(properties[key]), "description": description}
-        definition["required"] = list(properties)
-    for name, keys in (("Report", REPORT_KEYS), ("Finding", FINDING_KEYS)):
-        definitions[name]["properties"] = ordered(definitions[name]["properties"], keys)
-        definitions[name]["required"] = list(keys)
-    top = definitions.pop("Report")
-    top["properties"]["schema"]["const"] = SCHEMA
-    for reserved in ("layers", "receipt"):
-        top["properties"][reserved]["type"] = ["object", "null"]
-    definitions["Culprit"]["properties"]["role"]["enum"] = list(ROLES)
+def described(kind: type, descriptions: dict[str, dict[str, str]]) -> dict[str, Any]:
+    """Return the definitions of a document; objects are open, and every key that is always printed is required."""
+    (_,), definitions = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
+    for name, texts in descriptions.items():
+        properties = definitions[name]["properties"]
+        for key, text in texts.items():
+            kept = {word: value for word, value in properties[key].items() if word != "default"}
+            properties[key] = {**kept, "description": text}
+        definitions[name]["required"] = list(properties)
+    return definitions
+
+
+def document(name: str, title: str, kind: str, definitions: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema called `name` of the document `kind`, which its definitions hold."""
+    top = definitions.pop(kind)
+    top["properties"]["schema"]["const"] = name
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "urn:" + SCHEMA.replace(".", ":").replace("/", ":"),
-        "title": "triage verdict",
+        "$id": "urn:" + name.replace(".", ":").replace("/", ":"),
+        "title": title,
         **{key: value for key, value in top.items() if key != "title"},
         "$defs": definitions,
     }
 
 
+def written(schema: dict[str, Any]) -> str:
+    """Return the content of a file."""
+    return json.dumps(schema, indent=2) + "\n"
+
+
 def render() -> str:
     """Return the file's content."""
-    return json.dumps(schema(), indent=2) + "\n"
-
-
-def _without_default(value: dict[str, Any]) -> dict[str, Any]:
-    return {key: item for key, item in value.items() if key != "default"}
+    definitions = described(Report, DESCRIPTIONS)
+    for name, keys in (("Report", REPORT_KEYS), ("Finding", FINDING_KEYS)):
+        definitions[name]["properties"] = ordered(definitions[name]["properties"], keys)
+        definitions[name]["required"] = list(keys)
+    for reserved in ("layers", "receipt"):
+        definitions["Report"]["properties"][reserved]["type"] = ["object", "null"]
+    definitions["Culprit"]["properties"]["role"]["enum"] = list(ROLES)
+    return written(document(SCHEMA, "triage verdict", "Report", definitions))
 
 
 if __name__ == "__main__":

@@ -5,11 +5,9 @@ Run `python scripts/sweep_schema.py` after a change of `triage.model.sweep`; a t
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
-import msgspec
+from schema import SHARED, described, document, written
 
 from triage.model.sweep import SCHEMA, Document
 
@@ -85,7 +83,6 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "before": "What was said of it then; null if nothing.",
     },
     "Since": {"target": "Node id of the test.", "sweep": "Id of the first sweep in a row.", "started": SECONDS},
-    "Trigger": {"factor": "Such as `hash_seed`.", "level": "Its setting."},
     "Rate": {
         "arm": "`baseline` or `baseline (forked)`.",
         "failed": "Trials that failed.",
@@ -93,43 +90,13 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "low": "Lower end of the exact 95% interval of the failure rate, 0 to 1.",
         "high": "Upper end of it.",
     },
-    "Environment": {
-        "python": "Versions of the interpreters that were used.",
-        "pytest": "Version of pytest; null if it is not known.",
-        "platform": "Operating system and machine.",
-        "interpreters": "The interpreters again, with where each comes from.",
-    },
-    "UsedInterpreter": {
-        "version": "Its version.",
-        "origin": "How it was found; with `provisioned` where `triage` made an environment with it.",
-        "pytest": "Version of pytest in it; null if it is not known.",
-    },
+    **SHARED,
 }
-
-
-def schema() -> dict[str, Any]:
-    """Return the schema; objects are open, and every key that is always printed is required."""
-    (_,), definitions = msgspec.json.schema_components([Document], ref_template="#/$defs/{name}")
-    for name, descriptions in DESCRIPTIONS.items():
-        properties = definitions[name]["properties"]
-        for key, description in descriptions.items():
-            kept = {word: value for word, value in properties[key].items() if word != "default"}
-            properties[key] = {**kept, "description": description}
-        definitions[name]["required"] = list(properties)
-    top = definitions.pop("Document")
-    top["properties"]["schema"]["const"] = SCHEMA
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "urn:" + SCHEMA.replace(".", ":").replace("/", ":"),
-        "title": "triage sweep",
-        **{key: value for key, value in top.items() if key != "title"},
-        "$defs": definitions,
-    }
 
 
 def render() -> str:
     """Return the file's content."""
-    return json.dumps(schema(), indent=2) + "\n"
+    return written(document(SCHEMA, "triage sweep", "Document", described(Document, DESCRIPTIONS)))
 
 
 if __name__ == "__main__":

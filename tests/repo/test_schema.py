@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import jsonschema
 import pytest
+import schema as script
 
 from triage.model.verdict import (
     Culprit,
@@ -65,15 +64,6 @@ def schema() -> dict[str, Any]:
     return loaded
 
 
-def load_script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("schema_script", ROOT / "scripts" / "schema.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def make_report(verdict: Verdict, strength: Strength, *, known: bool) -> Report:
     values: dict[str, Any] = {"verdict": verdict, "strength": strength, "summary": "One sentence."}
     if known:
@@ -107,7 +97,7 @@ def make_report(verdict: Verdict, strength: Strength, *, known: bool) -> Report:
 
 def test_file_is_up_to_date(schema: dict[str, Any]) -> None:
     written = (ROOT / "docs" / "verdict.schema.json").read_text(encoding="utf-8")
-    assert written == load_script().render(), "run `python scripts/schema.py`"
+    assert written == script.render(), "run `python scripts/schema.py`"
 
 
 def test_schema_is_a_valid_one(schema: dict[str, Any]) -> None:

@@ -71,8 +71,8 @@ def print_report(report: Report, format_: str) -> None:
         write(text.render(report, width=width(), colour=colour, here=str(Path.cwd())).rstrip() + "\n\n")
 
 
-def width() -> int:
-    """Return the columns that a page may take."""
+def width(most: int = 110) -> int:
+    """Return the columns that a page may take: on a terminal what it has, at most so many."""
     if not sys.stdout.isatty():
         return 100
-    return max(60, min(110, os.get_terminal_size(sys.stdout.fileno()).columns))
+    return max(60, min(most, os.get_terminal_size(sys.stdout.fileno()).columns))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from triage.cli.output import write
 from triage.cli.progress import Progress, progress_for_stderr
+from triage.cli.running import width
 from triage.errors import ExitCode, UsageError
 from triage.model.events import Event, ExperimentFinished, ExperimentStarted
 from triage.model.sweep import Conclusion, Selection, Shard
@@ -98,7 +99,7 @@ class Paper:
             self._put(sweep_markdown.render(conclusion) + "\n")
         else:
             colour = self.output is None and is_wanted(sys.stdout, os.environ)
-            self._put(sweep_text.render(conclusion, width=_width(), colour=colour) + "\n")
+            self._put(sweep_text.render(conclusion, width=width(WIDTH), colour=colour) + "\n")
         if self.output is None:
             return
         text = "".join(self._waiting)
@@ -174,9 +175,3 @@ def command_of(options: RunOptions, budget: str, format_: str, output: Path | No
 def _say(line: str) -> None:
     sys.stderr.write(line)
     sys.stderr.flush()
-
-
-def _width() -> int:
-    if not sys.stdout.isatty():
-        return WIDTH
-    return max(60, min(WIDTH, os.get_terminal_size(sys.stdout.fileno()).columns))

@@ -17,9 +17,7 @@ from packaging.utils import canonicalize_name
 from triage.targets.inspection import speak
 
 _SCRIPT = """
-import sys
-sys.path[:] = [entry for entry in sys.path if entry]
-import json, os
+import os
 from importlib.metadata import distributions
 copy = %r
 found = []
@@ -45,7 +43,7 @@ for one in distributions():
         "name": one.metadata["Name"], "extras": one.metadata.get_all("Provides-Extra") or [],
         "folder": url[len("file://"):], "editable": bool(told.get("dir_info", {}).get("editable")), "files": files,
     })
-sys.stdout.write("\\ntriage-interpreter:" + json.dumps({"found": found}) + "\\n")
+answer = {"found": found}
 """
 
 

@@ -16,11 +16,26 @@ from triage.model.observation import Observation, Request
 from triage.model.trial import Stage
 from triage.stats.minimise import ddmin, repetitions
 
+ORDERS = "orders"
+"""Folder for long orders, below the one that `triage` owns."""
 LONGEST_COMMAND = 6_000
 """Characters of node ids that a command line may hold before they go to a file."""
 MISSED = 0.02
 """Chance that a set of tests is taken for what it is not, for each set tried."""
 MOST_QUERIES = 120
+
+
+def naming(ids: tuple[str, ...], invocation: Invocation, orders: str) -> Invocation:
+    """Return the invocation that runs exactly these tests, in this order.
+
+    They are named on the command line or, if they are too many, in a file in the folder `orders` below the root folder.
+    """
+    if sum(map(len, ids)) <= LONGEST_COMMAND:
+        return replace(invocation, node_ids=ids)
+    digest = hashlib.sha256("\0".join(ids).encode()).hexdigest()[:16]
+    path = write_order(invocation.root, orders, f"{digest}.json", ids)
+    files = tuple(dict.fromkeys(id_.split("::", 1)[0] for id_ in ids))
+    return replace(invocation, node_ids=files, levels=(*invocation.levels, f"order={path}"))
 
 
 class Order(Factor):
@@ -110,12 +125,7 @@ class Order(Factor):
 
     def named(self, ids: tuple[str, ...], invocation: Invocation) -> Invocation:
         """Return the invocation that runs exactly these tests, in this order."""
-        if sum(map(len, ids)) <= LONGEST_COMMAND:
-            return replace(invocation, node_ids=ids)
-        digest = hashlib.sha256("\0".join(ids).encode()).hexdigest()[:16]
-        path = write_order(self.context.project.root, self.context.orders, f"{digest}.json", ids)
-        files = tuple(dict.fromkeys(id_.split("::", 1)[0] for id_ in ids))
-        return replace(invocation, node_ids=files, levels=(*invocation.levels, f"order={path}"))
+        return naming(ids, invocation, self.context.orders)
 
     def _until_target(self, ids: tuple[str, ...]) -> tuple[str, ...]:
         """Return what comes before the target; nothing if it is not among them."""

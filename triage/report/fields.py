@@ -110,7 +110,7 @@ def in_short(finding: Finding) -> list[str]:
 def circumstances(report: Report) -> Iterator[Field]:
     """Yield in what the trials ran and how many there were."""
     yield listed("taken over", [prose(one) for one in report.takeovers], bullet=True)
-    yield paragraph("environment", prose(words.environment(report)))
+    yield paragraph("environment", prose(words.environment(report.environment)))
     yield paragraph("trials", prose(words.extent(report)))
 
 

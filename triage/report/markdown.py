@@ -21,7 +21,7 @@ def render(report: Report) -> str:
         *body(report),
         _arms(report.rates),
         _details(report),
-        f"<sub>{markdown(words.environment(report))}; {markdown(words.extent(report))}</sub>",
+        f"<sub>{markdown(words.environment(report.environment))}; {markdown(words.extent(report))}</sub>",
     ]
     return "\n\n".join(block for block in blocks if block)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from triage.model.sweep import Change, Comparison, Conclusion, Result, State
 from triage.model.verdict import Report
 from triage.report import sweep_words as said
+from triage.report import words
 from triage.report.escape import code, code_block, command, markdown, prose, visible
 from triage.report.layout import shorten
 from triage.report.markdown import body, title
@@ -185,7 +186,7 @@ def _origin(conclusion: Conclusion) -> Iterator[str]:
     sweep = conclusion.sweep
     yield f"### How to make this report again\n\n{code_block(command(sweep.start.command), 'sh')}"
     yield (
-        f"<sub>Sweep {sweep.start.sweep}; {markdown(said.origin(sweep.start) + said.environment(sweep.start.environment))}; "
+        f"<sub>Sweep {sweep.start.sweep}; {markdown(said.origin(sweep.start) + words.environment(sweep.start.environment))}; "
         f"{markdown(said.extent(sweep, conclusion.reports))}; "
         f"triage {markdown(sweep.start.triage or 'unknown')}</sub>"
     )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from triage.model.sweep import Change, Comparison, Conclusion, Result, State
 from triage.model.verdict import Verdict
 from triage.report import sweep_words as said
+from triage.report import words
 from triage.report.colour import BOLD, VERDICTS, paint
 from triage.report.escape import command, prose, visible
 from triage.report.layout import shorten, table, whole, wrap, wrap_command
@@ -66,7 +67,7 @@ def render(conclusion: Conclusion, *, width: int = 100, colour: bool = False) ->
     page.listed("not established", [prose(item) for item in said.not_established(conclusion)], cap=False)
     page.section("how to make this report again")
     page.lines += [INDENT + row for row in wrap_command(command(sweep.start.command), width - 2)]
-    page.add(prose(said.origin(sweep.start) + said.environment(sweep.start.environment)))
+    page.add(prose(said.origin(sweep.start) + words.environment(sweep.start.environment)))
     page.add(said.extent(sweep, conclusion.reports))
     return "\n".join(page.lines)
 

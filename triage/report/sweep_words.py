@@ -20,7 +20,7 @@ from triage.model.sweep import (
     State,
     Sweep,
 )
-from triage.model.verdict import Environment, Rate, Report, Verdict
+from triage.model.verdict import Rate, Report, Verdict
 from triage.report import words
 from triage.stats.intervals import upper_bound
 
@@ -266,12 +266,6 @@ def not_established(conclusion: Conclusion) -> list[str]:
 
 
 MOST_SHARED = 8
-
-
-def environment(known: Environment) -> str:
-    """Return one line: interpreters, pytest, platform."""
-    python = ", ".join(known.python) or "unknown"
-    return f"Python {python}; pytest {known.pytest or 'unknown'}; {known.platform}"
 
 
 def extent(sweep: Sweep, reports: Sequence[Report]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from triage.model.verdict import Culprit, Finding, Rate, Report, Strength, Verdict
+from triage.model.verdict import Culprit, Environment, Finding, Rate, Report, Strength, Verdict
 from triage.stats.intervals import clopper_pearson, upper_bound
 
 TITLES = {
@@ -168,9 +168,8 @@ def trigger(finding: Finding) -> str:
     return f"{finding.trigger.factor}={finding.trigger.level}" if finding.trigger else ""
 
 
-def environment(report: Report) -> str:
-    """Return one line: interpreters with where each comes from, pytest, platform."""
-    used = report.environment
+def environment(used: Environment) -> str:
+    """Return one line: interpreters, with where each comes from if that is known, pytest, platform."""
     known = [f"{one.version} ({one.origin})" for one in used.interpreters] or used.python
     versions = (
         ", ".join(dict.fromkeys(one.pytest for one in used.interpreters if one.pytest)) or used.pytest or "unknown"

@@ -26,13 +26,11 @@ from triage.targets.assembly import assemble
 from triage.targets.configuration import configured, find_configuration, find_root
 from triage.targets.environment import inherited
 from triage.targets.inspection import NoPytestError, ask
-from triage.targets.interpreters import Found, all_interpreters, installed, resolve
+from triage.targets.interpreters import Found, distinct, installed, own_interpreter, resolve
 from triage.targets.takeover import Taken, quiet, take_over
 
 COLLECTION_LIMIT = 300.0
 """Seconds; a collection that takes longer is taken for a hang."""
-LITTLE_SPACE = 200 << 20
-"""Bytes; trials keep their temporary folders and output on disk while they run."""
 CORE_PATTERN = Path("/proc/sys/kernel/core_pattern")
 SHOWN_LINES = 40
 """Last lines of pytest's own words that are kept where it could not collect."""
@@ -78,16 +76,14 @@ def _chosen(
     root: Path, environ: Mapping[str, str], python: Sequence[str], sink: EventSink
 ) -> tuple[tuple[Interpreter, ...], str]:
     """Return the interpreters that trials would run in as things are, and what to do where there is none."""
-    ready = []
+    ready: dict[str, Interpreter] = {}
     try:
         for spec in python:
             try:
-                resolve(spec, root, environ)
+                ready[spec] = resolve(spec, root, environ)
             except NoPytestError as error:
                 sink(Noted(f"{error.message}: `triage run` makes an environment for it"))
-            else:
-                ready.append(spec)
-        return all_interpreters(root, environ, ready), ""
+        return distinct([own_interpreter(root, environ, [*ready]), *ready.values()], environ), ""
     except UsageError:
         raise
     except TriageError as error:

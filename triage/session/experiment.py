@@ -14,6 +14,7 @@ from triage.experiment.bench import Limits as PlanLimits
 from triage.experiment.ledger import COUNTED
 from triage.experiment.planner import Planner
 from triage.factors.base import Context, Factor
+from triage.factors.order import ORDERS
 from triage.factors.registry import factors
 from triage.model.arm import BASELINE, Arm, Depth
 from triage.model.claim import ArmCount, SignatureStudy, Study
@@ -44,8 +45,6 @@ from triage.session.steadiness import why_not_run
 from triage.session.summary import headed, merged, unfit_finding
 from triage.store.history import History
 
-ORDERS = "orders"
-"""Below the folder that `triage` owns."""
 SHORTEST_LIMIT = 2.0
 """Seconds that a trial gets at least, also when the budget is all but used up."""
 FIRST_SHARE = 0.2

@@ -14,7 +14,6 @@ from triage.errors import UnrunnableError
 from triage.model.events import EventSink, Noted, Preparing
 from triage.model.project import Interpreter
 from triage.session.options import Provision
-from triage.targets.inspection import OLDEST_PYTHON
 from triage.targets.interpreters import ALL, Found, distinct, every_version, find, find_own, passed_over
 from triage.targets.requirements import Needs, read
 
@@ -103,9 +102,8 @@ class Readier:
         answer, problem = found.answer, found.problem
         if self.when is Provision.NEVER or (found.ready and self.when is Provision.AUTO):
             return found.interpreter
-        too_old = tuple(int(part) for part in answer.version.split(".")[:2]) < OLDEST_PYTHON
         named = found.origin.startswith("--python ") and answer.is_environment and self.when is Provision.AUTO
-        if problem is not None and (too_old or named):
+        if problem is not None and (answer.is_too_old or named):
             raise problem
         try:
             made = self._provisioned(found)

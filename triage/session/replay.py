@@ -5,7 +5,6 @@ The printed command itself is parsed and run, in fresh processes, one at a time;
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,8 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from triage.errors import UnrunnableError, UsageError
-from triage.factors.base import write_order
-from triage.factors.order import LONGEST_COMMAND
+from triage.factors.order import ORDERS, naming
 from triage.model.arm import BASELINE, Arm, Depth, Level
 from triage.model.events import EventSink, Noted, Preparing, TrialFinished, TrialStarted
 from triage.model.invocation import Invocation, parse
@@ -26,6 +24,7 @@ from triage.model.surface import Surface, differences, listed
 from triage.model.trial import Stage, Trial
 from triage.model.verdict import Report, Reproduction
 from triage.runner.cold import ColdRunner, Finished, Request
+from triage.runner.installation import OWN_FOLDER
 from triage.session.limits import Limits
 from triage.session.past import history_of
 from triage.session.reaching import refusal
@@ -42,7 +41,6 @@ MOST_TIMES = 100
 MOST_BROKEN = 3
 ALPHA, POWER = 0.05, 0.8
 COLLECT_LIMIT = 120.0
-ORDERS = "orders"
 
 
 class ReplayOptions(Struct, frozen=True, kw_only=True):
@@ -174,12 +172,7 @@ def _sequence(trial: Trial, target: str, trials: Sequence[Trial], root: Path) ->
     options = base.options[:-1] if base.options[-1:] == (target,) else base.options
     ids = (*before, target)
     arm = Arm((Level(factor="order", value=f"as trial {trial.number} ran", ids=before),)) if before else BASELINE
-    if sum(map(len, ids)) <= LONGEST_COMMAND:
-        return replace(base, options=options, node_ids=ids), arm
-    name = hashlib.sha256("\0".join(ids).encode()).hexdigest()[:16]
-    path = write_order(str(root), str(Path(".triage", ORDERS)), f"{name}.json", ids)
-    files = tuple(dict.fromkeys(id_.split("::", 1)[0] for id_ in ids))
-    return replace(base, options=options, node_ids=files, levels=(*base.levels, f"order={path}")), arm
+    return naming(ids, replace(base, options=options), str(Path(OWN_FOLDER, ORDERS))), arm
 
 
 def _parsed(command: str, root: Path) -> Invocation:

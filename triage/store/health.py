@@ -11,7 +11,6 @@ from msgspec import Struct
 from triage.store.errors import explain
 
 NEWER = "written by a newer version of triage: it is read and not changed"
-APPLICATION = int.from_bytes(b"tria")
 
 
 class Health(Struct, frozen=True, kw_only=True):
@@ -24,7 +23,8 @@ class Health(Struct, frozen=True, kw_only=True):
 
 def examine(path: Path) -> Health:
     """Look at the file."""
-    from triage.store.tables import VERSION  # noqa: PLC0415 - takes a second
+    from triage.store.database import APPLICATION  # noqa: PLC0415 - takes a second
+    from triage.store.tables import VERSION  # noqa: PLC0415 - as above
 
     try:
         connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True, timeout=2)

@@ -85,7 +85,7 @@ class Conductor:
         self.reports: dict[str, Report] = {}
         self.codes: set[ExitCode] = set()
         self.ended: float | None = None
-        self._deliver = deliver
+        self.deliver = deliver
         self._cwd = cwd
         self._log: SweepLog | None = None
         self._failing: str | None = None
@@ -112,10 +112,6 @@ class Conductor:
                 report = event.report
                 self._keep(result_of(report, event.unfit, self._marks.get(report.target, ()), self._failing), report)
         self.sink(event)
-
-    def deliver(self, report: Report) -> None:
-        """Pass a report on."""
-        self._deliver(report)
 
     def knows(self, node_id: str) -> bool:
         """Whether there is a result for a test that need not be made again."""

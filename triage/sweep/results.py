@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from triage.model.arm import BASELINE
 from triage.model.sweep import Result, State
 from triage.model.verdict import Report, Verdict
 from triage.report.words import plural
-
-BASELINE = "baseline"
-FORKED = "baseline (forked)"
 
 
 def result_of(
@@ -35,8 +33,8 @@ def result_of(
         cause=report.cause,
         strength=report.strength,
         trigger=report.trigger,
-        rate=rates.get(BASELINE),
-        forked=rates.get(FORKED),
+        rate=rates.get(BASELINE.label),
+        forked=rates.get(BASELINE.forked.label),
         failing_command=failing_command,
     )
 

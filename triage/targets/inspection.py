@@ -21,15 +21,13 @@ TIME_LIMIT = 30.0
 """Seconds. An interpreter answers in a fraction of one; a cold file system or a slow network drive may take several."""
 OLDEST_PYTHON = (3, 8)
 OLDEST_PYTEST = 7
-_NOTHING_OF_HERE = "import sys\nif sys.path[:1] == ['']:\n    del sys.path[0]\n"
-"""Keeps modules of the current folder from being imported."""
 _MARK = "triage-interpreter:"
+_BEFORE = "import sys\nsys.path[:] = [entry for entry in sys.path if entry]\nimport json\n"
+"""The current folder is taken off the path before anything is imported: a `json.py` there is none of the interpreter's."""
+_AFTER = f"\nsys.stdout.write('\\n{_MARK}' + json.dumps(answer) + '\\n')\n"
 _MOST_OUTPUT = 1 << 20
 
 _SCRIPT = """
-import sys
-sys.path[:] = [entry for entry in sys.path if entry]
-import json
 answer = {
     "version": ".".join(str(part) for part in sys.version_info[:3]),
     "executable": sys.executable, "prefix": sys.prefix, "base_prefix": getattr(sys, "base_prefix", sys.prefix),
@@ -48,29 +46,23 @@ try:
         answer["packages"].pop("pytest", None)
 except ImportError:
     pass
-sys.stdout.write("\\n%s" + json.dumps(answer) + "\\n")
-""" % (_MARK,)  # noqa: UP031 - the script is full of braces
-"""Readable by every Python from 2.7 on, so that one that is too old can say so. The current folder is taken off the path
-before anything is imported: a `json.py` there is none of the interpreter's."""
+"""
+"""Readable by every Python from 2.7 on, so that one that is too old can say so."""
 
 
 _DISTRIBUTIONS = """
-import sys
-sys.path[:] = [entry for entry in sys.path if entry]
-import json
 try:
     from importlib.metadata import distributions
 except ImportError:
     def distributions():
         return ()
-found = {}
+answer = {}
 for one in distributions():
     try:
-        found.setdefault(one.metadata["Name"], one.version)
+        answer.setdefault(one.metadata["Name"], one.version)
     except Exception:
         pass
-sys.stdout.write("\\n%s" + json.dumps(found) + "\\n")
-""" % (_MARK,)  # noqa: UP031 - as above
+"""
 
 
 class NoPytestError(UnrunnableError):
@@ -109,7 +101,12 @@ class Answer(Struct, frozen=True, kw_only=True):
     @property
     def short(self) -> str:
         """`3.13`, or `3.13t` for a free-threaded build."""
-        return ".".join(self.version.split(".")[:2]) + ("t" if self.free_threaded else "")
+        return self.interpreter("").short
+
+    @property
+    def is_too_old(self) -> bool:
+        """Whether targets cannot run on this version."""
+        return _numbers(self.version) < OLDEST_PYTHON
 
     def interpreter(self, origin: str) -> Interpreter:
         """Return this as the shared value."""
@@ -124,7 +121,7 @@ class Answer(Struct, frozen=True, kw_only=True):
 
     def why_unfit(self) -> UnrunnableError | None:
         """Return the error that says why this interpreter cannot run targets, or None if it can."""
-        if _numbers(self.version) < OLDEST_PYTHON:
+        if self.is_too_old:
             return UnrunnableError(
                 f"Python {self.version} in `{self.path}` is too old",
                 hint="`triage` runs targets on Python 3.8 and later",
@@ -182,7 +179,10 @@ def speak(
     script: str,
     folder: str | os.PathLike[str] | None = None,
 ) -> dict[str, Any]:
-    """Run a script that answers with an object on a marked line."""
+    """Run a script, to which `sys` and `json` are known, and return the object `answer` that it makes.
+
+    Raises `UnrunnableError` as `ask` does.
+    """
     status, output, errors = _run(path, environ, time_limit, script, folder)
     lines = [line for line in output.splitlines() if line.startswith(_MARK)]
     if status is None:
@@ -216,7 +216,7 @@ def _run(
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         try:
             process = subprocess.Popen(
-                [path, "-c", _NOTHING_OF_HERE + script],
+                [path, "-c", _BEFORE + script + _AFTER],
                 env=dict(environ),
                 cwd=folder or "/",  # no folder of ours: killed, we would leave it behind
                 stdin=subprocess.DEVNULL,

@@ -19,7 +19,7 @@ from python_discovery import iter_interpreters
 
 from triage.errors import UnrunnableError, UsageError
 from triage.model.project import Interpreter
-from triage.targets.inspection import OLDEST_PYTHON, Answer, NoPytestError, ask, distributions
+from triage.targets.inspection import Answer, NoPytestError, ask, distributions
 from triage.targets.managers import environments
 from triage.targets.requirements import Needs
 
@@ -93,7 +93,7 @@ def passed_over(root: Path, environ: Mapping[str, str], own: Found) -> tuple[str
     """Return which environments that the user has set up come before `own` and have no pytest."""
     passed = []
     for path, origin in _designated(root, environ):
-        if ask(path, environ).identity == own.answer.identity:
+        if (path, origin) == (own.answer.path, own.origin):
             break
         passed.append(origin)
     return tuple(passed)
@@ -169,8 +169,7 @@ def find(spec: str, root: Path, environ: Mapping[str, str], needs: Needs | None 
 def every_version(root: Path, environ: Mapping[str, str], needs: Needs) -> tuple[str, ...]:
     """Return a version for each minor version that is installed and that the project allows, newest patch, oldest first."""
     newest: dict[tuple[int, int, bool], tuple[int, str]] = {}
-    paths = [found.executable for found in iter_interpreters("cpython", cache=None, env=environ) if found.executable]
-    for path in (*paths, *_pyenv_versions("3", environ)):
+    for path, _ in _on_this_machine(environ):
         found = _tried(path, "", root, environ)
         if found is None or not _can_serve(found, needs):
             continue
@@ -185,13 +184,8 @@ def installed(root: Path, environ: Mapping[str, str]) -> Iterator[Found]:
     """Yield every interpreter that works, once: of the project's environments, then on `PATH` and of pyenv, newest first."""
     folders = (folder for pattern in _ENVIRONMENT_FOLDERS for folder in sorted(root.glob(pattern)))
     own = [(python, f"`{folder.relative_to(root)}`") for folder in folders if (python := _python_in(folder))]
-    found = [one.executable for one in iter_interpreters("cpython", cache=None, env=environ) if one.executable]
-    others = [
-        *((path, "found on this machine") for path in found),
-        *((p, "pyenv") for p in _pyenv_versions("3", environ)),
-    ]
     seen: set[tuple[str, str]] = set()
-    for path, origin in (*_designated(root, environ), *_of_tools(root, environ), *own, *others):
+    for path, origin in (*_designated(root, environ), *_of_tools(root, environ), *own, *_on_this_machine(environ)):
         tried = _tried(path, origin, root, environ)
         if tried and tried.answer.identity not in seen:
             seen.add(tried.answer.identity)
@@ -245,9 +239,7 @@ def _tried(path: str, origin: str, root: Path, environ: Mapping[str, str], needs
 
 def _can_serve(found: Found, needs: Needs) -> bool:
     """Whether an environment for this project may be made with it."""
-    version = found.answer.version
-    old = tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) < OLDEST_PYTHON
-    return not old and needs.allows(version)
+    return not found.answer.is_too_old and needs.allows(found.answer.version)
 
 
 def _of_tools(root: Path, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -284,6 +276,15 @@ def _of_version(spec: str, root: Path, environ: Mapping[str, str]) -> Iterator[t
     for path in _pyenv_versions(spec, environ):
         yield path, False
     yield sys.executable, False
+
+
+def _on_this_machine(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield paths of interpreters of any version that belong to no project."""
+    for found in iter_interpreters("cpython", cache=None, env=environ):
+        if found.executable:
+            yield found.executable, "found on this machine"
+    for path in _pyenv_versions("3", environ):
+        yield path, "pyenv"
 
 
 def _pyenv_versions(spec: str, environ: Mapping[str, str]) -> Iterator[str]:

@@ -21,6 +21,8 @@ from typing import Any
 
 from packaging.utils import canonicalize_name
 
+from triage.targets.requirements import table
+
 _PATIENCE = 20.0
 """Seconds that poetry may take to list its environments; it is slow to start."""
 
@@ -28,13 +30,13 @@ _PATIENCE = 20.0
 def environments(root: Path, environ: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
     """Yield folders of virtual environments that may exist, each with the tool that would have made it."""
     pyproject = _read(root / "pyproject.toml")
-    tools = _table(pyproject, "tool")
+    tools = table(pyproject, "tool")
     told = environ.get("UV_PROJECT_ENVIRONMENT")
     if told and ((root / "uv.lock").exists() or "uv" in tools):
         yield root / told, "uv's environment"
     if (root / "poetry.lock").exists() or "poetry" in tools:
         yield from ((folder, "poetry's environment") for folder in _poetry(root, pyproject, environ))
-    if (root / "hatch.toml").exists() or _table(tools, "hatch").get("envs"):
+    if (root / "hatch.toml").exists() or table(tools, "hatch").get("envs"):
         yield from ((folder, "hatch's environment") for folder in _hatch(root, pyproject, environ))
     if (root / "Pipfile").exists():
         yield _pipenv(root, environ), "pipenv's environment"
@@ -54,7 +56,7 @@ def _poetry(root: Path, pyproject: dict[str, Any], environ: Mapping[str, str]) -
         lines = sorted(listed, key=lambda line: not line.endswith("(Activated)"))
         yield from (Path(line.removesuffix("(Activated)").strip()) for line in lines)
         return
-    name = _table(pyproject, "project").get("name") or _table(pyproject, "tool", "poetry").get("name")
+    name = table(pyproject, "project").get("name") or table(pyproject, "tool", "poetry").get("name")
     if not isinstance(name, str):
         return
     # poetry/utils/env/env_manager.py, generate_env_name
@@ -90,7 +92,7 @@ def _hatch(root: Path, pyproject: dict[str, Any], environ: Mapping[str, str]) ->
     """Yield hatch's environments that tests run in: hatch/env/virtual.py and hatch/utils/fs.py."""
     real = os.path.realpath(root)
     identity = _hash(real.casefold() if sys.platform == "darwin" else real)
-    name = _table(pyproject, "project").get("name")
+    name = table(pyproject, "project").get("name")
     project = canonicalize_name(name) if isinstance(name, str) else f"{identity}-unmanaged"
     data = environ.get("HATCH_DATA_DIR") or str(_data(environ) / "hatch")
     folder = Path(data).expanduser() / "env" / "virtual" / project / identity
@@ -152,9 +154,3 @@ def _read(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}  # whoever needs it says so
-
-
-def _table(value: Any, *keys: str) -> dict[str, Any]:
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value if isinstance(value, dict) else {}

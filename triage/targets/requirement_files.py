@@ -49,6 +49,11 @@ def plain(path: Path) -> Iterator[str]:
                 yield line.partition(" --")[0].strip()
 
 
+def included(line: str) -> str | None:
+    """Return the file that a line includes, as it stands there; None if it includes none."""
+    return _value(line, _INCLUDES)
+
+
 def flat(path: Path, root: Path, copy: Path, depth: int = 0) -> Lines:
     """Return the lines of a file and of those that it includes, with local projects moved from `root` to its `copy`.
 
@@ -58,9 +63,9 @@ def flat(path: Path, root: Path, copy: Path, depth: int = 0) -> Lines:
     extras: list[str] = []
     hashed = False
     for line in _logical(path):
-        included = _value(line, _INCLUDES)
-        if included and "://" not in included and depth < _DEEPEST:
-            inner = flat(path.parent / included, root, copy, depth + 1)
+        other = included(line)
+        if other and "://" not in other and depth < _DEEPEST:
+            inner = flat(path.parent / other, root, copy, depth + 1)
             lines += inner.lines
             extras += inner.own_extras
             hashed = hashed or inner.hashed

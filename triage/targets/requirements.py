@@ -92,13 +92,13 @@ def read(root: Path) -> Needs:
     """Read what the project in `root` says; raises `UnrunnableError` for a file that cannot be read."""
     pyproject = _toml(root / "pyproject.toml")
     setup_cfg = _ini(root / "setup.cfg")
-    project = _table(pyproject, "project")
-    poetry = _table(pyproject, "tool", "poetry")
+    project = table(pyproject, "project")
+    poetry = table(pyproject, "tool", "poetry")
     installable = (
         "build-system" in pyproject
         or (root / "setup.py").is_file()
         or (setup_cfg is not None and setup_cfg.has_section("metadata") and not project)
-    ) and not (poetry.get("package-mode") is False or _table(pyproject, "tool", "uv").get("package") is False)
+    ) and not (poetry.get("package-mode") is False or table(pyproject, "tool", "uv").get("package") is False)
     sources = [
         *_groups(pyproject),
         *_extras(project),
@@ -135,7 +135,7 @@ def extras(names: Iterable[str]) -> tuple[Source, ...]:
 
 def _groups(pyproject: dict[str, Any]) -> Iterator[Source]:
     """PEP 735."""
-    groups = _table(pyproject, "dependency-groups")
+    groups = table(pyproject, "dependency-groups")
     for name in groups:
         kind = _kind(name)
         if kind is None:
@@ -157,14 +157,14 @@ def _first(error: BaseException) -> str:
 
 
 def _extras(project: dict[str, Any]) -> Iterator[Source]:
-    for name, lines in _table(project, "optional-dependencies").items():
+    for name, lines in table(project, "optional-dependencies").items():
         kind = _kind(name)
         if kind is not None:
             yield Source(label=f"extra `{name}`", requirements=_texts(lines), extras=(name,), for_tests=kind)
 
 
 def _poetry_groups(poetry: dict[str, Any]) -> Iterator[Source]:
-    names = [name for name, group in _table(poetry, "group").items() if _table(group, "dependencies")]
+    names = [name for name, group in table(poetry, "group").items() if table(group, "dependencies")]
     if poetry.get("dev-dependencies"):
         names.append("dev")
     for name in dict.fromkeys(names):
@@ -175,22 +175,22 @@ def _poetry_groups(poetry: dict[str, Any]) -> Iterator[Source]:
 
 def _other_tools(pyproject: dict[str, Any], root: Path) -> Iterator[Source]:
     """Hatch's environments, PDM's and uv's development dependencies, the Pipfile."""
-    environments = _table(pyproject, "tool", "hatch", "envs") or _table(_toml(root / "hatch.toml"), "envs")
+    environments = table(pyproject, "tool", "hatch", "envs") or table(_toml(root / "hatch.toml"), "envs")
     for name, kind in (("hatch-test", True), ("test", True), ("tests", True), ("default", False), ("dev", False)):
-        environment = _table(environments, name)
+        environment = table(environments, name)
         lines = _texts(environment.get("dependencies")) + _texts(environment.get("extra-dependencies"))
         features = _texts(environment.get("features"))
         if lines or features:
             yield Source(label=f"hatch environment `{name}`", requirements=lines, extras=features, for_tests=kind)
-    for name, lines in _table(pyproject, "tool", "pdm", "dev-dependencies").items():
+    for name, lines in table(pyproject, "tool", "pdm", "dev-dependencies").items():
         kind_of_group = _kind(name)
         if kind_of_group is not None:
             plain = tuple(line for line in _texts(lines) if not line.startswith("-e"))
             yield Source(label=f"pdm group `{name}`", requirements=plain, for_tests=kind_of_group)
-    if uv := _texts(_table(pyproject, "tool", "uv").get("dev-dependencies")):
+    if uv := _texts(table(pyproject, "tool", "uv").get("dev-dependencies")):
         yield Source(label="uv's dev-dependencies", requirements=uv, for_tests=False)
     pipfile = _toml(root / "Pipfile")
-    packages = {**_table(pipfile, "packages"), **_table(pipfile, "dev-packages")}
+    packages = {**table(pipfile, "packages"), **table(pipfile, "dev-packages")}
     if packages:
         lines = tuple(line for name, spec in packages.items() if (line := _of_pipfile(name, spec)))
         yield Source(label="Pipfile", requirements=lines)
@@ -230,7 +230,7 @@ def _requirement_files(root: Path, *, installable: bool) -> Iterator[Source]:
 
 def _tox(root: Path, pyproject: dict[str, Any], setup_cfg: configparser.ConfigParser | None) -> Iterator[Source]:
     """Read the base of tox' environments: lines that depend on nothing else of its configuration."""
-    legacy = _table(pyproject, "tool", "tox").get("legacy_tox_ini")
+    legacy = table(pyproject, "tool", "tox").get("legacy_tox_ini")
     ini, section = _ini(root / "tox.ini"), "testenv"
     if ini is None and setup_cfg is not None and setup_cfg.has_section("tox:tox"):
         ini = setup_cfg
@@ -241,17 +241,17 @@ def _tox(root: Path, pyproject: dict[str, Any], setup_cfg: configparser.ConfigPa
         found = (ini.get(section, key, fallback="").split() for key in ("extras", "dependency_groups"))
         names = [word.strip(",") for words in found for word in words]
     else:
-        base = _table(_toml(root / "tox.toml"), "env_run_base") or _table(pyproject, "tool", "tox", "env_run_base")
+        base = table(_toml(root / "tox.toml"), "env_run_base") or table(pyproject, "tool", "tox", "env_run_base")
         deps = list(_texts(base.get("deps")))
         names = [*_texts(base.get("extras")), *_texts(base.get("dependency_groups"))]
     lines, files = [], []
     for line in (line.strip() for line in deps):
-        if line.startswith(("-r", "--requirement")):
-            path = root / line.removeprefix("--requirement").removeprefix("-r").strip(" =").replace("{toxinidir}/", "")
+        if included := requirement_files.included(line):
+            path = root / included.replace("{toxinidir}/", "")
             files += [str(path)] if path.is_file() else []
         elif _is_requirement(line):
             lines.append(line)
-    groups, wanted = _table(pyproject, "dependency-groups"), []
+    groups, wanted = table(pyproject, "dependency-groups"), []
     for name in names:
         if name in groups:
             lines += resolve_dependency_groups(groups, name)
@@ -286,7 +286,7 @@ def _satisfied(text: str, version: str, installed: Mapping[str, str]) -> bool:
 
 def _sets_path(root: Path, pyproject: dict[str, Any]) -> bool:
     """Whether pytest's own configuration puts folders on the search path."""
-    if _table(pyproject, "tool", "pytest", "ini_options").get("pythonpath") or _table(pyproject, "tool", "pytest").get(
+    if table(pyproject, "tool", "pytest", "ini_options").get("pythonpath") or table(pyproject, "tool", "pytest").get(
         "pythonpath"
     ):
         return True
@@ -333,7 +333,8 @@ def _parsed(text: str, name: str) -> configparser.ConfigParser | None:
     return ini
 
 
-def _table(value: Any, *keys: str) -> dict[str, Any]:
+def table(value: Any, *keys: str) -> dict[str, Any]:
+    """Return the table that lies behind these keys, or an empty one."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}

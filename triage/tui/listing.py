@@ -54,8 +54,7 @@ def strength(entry: Entry) -> str:
 
 
 def _experiment(entry: Entry) -> Row:
-    finished = entry.state is State.FINISHED and entry.verdict is not None
-    if finished and entry.verdict is not None:
+    if entry.state is State.FINISHED and entry.verdict is not None:
         verdict = Span(words.TITLES[entry.verdict] + ("" if entry.complete else INCOMPLETE), VERDICTS[entry.verdict])
     else:
         verdict = Span(entry.state.value, "label")
